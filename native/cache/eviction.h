@@ -1,0 +1,37 @@
+// cache/eviction.h
+//
+// Eviction chooses which unpinned resident expert gives up its slot. One instance serves one slot
+// class. Called by the owner of the ExpertCache only, under the same lock.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/ids.h"
+
+namespace runahead {
+
+class Eviction {
+ public:
+  virtual ~Eviction() = default;
+
+  // A job asked for `id` (hit, join or miss): once per job, whether or not it is resident.
+  virtual void used(ExpertId id) = 0;
+  // `id` is resident and unpinned: it may be chosen from now on.
+  virtual void evictable(ExpertId id, SlotId slot) = 0;
+  // `id` was pinned or has left: it may not be chosen.
+  virtual void not_evictable(ExpertId id, SlotId slot) = 0;
+  // The expert to evict; it stays evictable until not_evictable() is called.
+  // REQUIRES: some expert is evictable. Ties go to the least recently used.
+  [[nodiscard]] virtual ExpertId victim() const = 0;
+};
+
+// "lfu": fewest uses since the engine opened, absent experts keep their counts (the paper's).
+// "lru": longest unused. Throws Error(kInvalid) naming the known ones for another name.
+// n_expert_ids = n_layer * n_expert, the range of layer * n_expert + expert.
+[[nodiscard]] std::unique_ptr<Eviction> make_eviction(std::string_view name, int32_t n_layer,
+                                                      int32_t n_expert);
+
+}  // namespace runahead

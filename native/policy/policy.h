@@ -1,0 +1,35 @@
+// policy/policy.h
+//
+// A run is described by five names. Presets are rivals and ourselves (DESIGN section 4); every preset is an
+// honest one: same kernels, same store, same readers.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace runahead {
+
+struct Policy {
+  std::string schedule = "runahead";           // runahead | lockstep   (later static:3:3 ...)
+  std::string compute_order = "lowest-layer";  // lowest-layer | fifo
+  std::string fetch_order = "layer-srtf";      // layer-srtf | global-srtf | fifo
+  std::string eviction = "lfu";                // lfu | lru             (later least-stale, finemoe ...)
+  std::string prefetch = "none";               // none                  (later next-router ...)
+  bool operator==(const Policy&) const = default;
+};
+
+// `text` is a preset ("bevy", "lockstep-lfu", "llama.cpp") or five names joined by '/' in the order
+// above, for example "runahead/fifo/layer-srtf/lru/none"; a name left empty takes its default.
+// Throws Error(kInvalid) that names the word and lists what is known.
+[[nodiscard]] Policy parse_policy(std::string_view text);
+
+// "runahead/lowest-layer/layer-srtf/lfu/none".
+[[nodiscard]] std::string to_string(const Policy& policy);
+
+// Name and policy, in the order they are listed to people.
+[[nodiscard]] const std::vector<std::pair<std::string, Policy>>& presets();
+
+}  // namespace runahead

@@ -1,0 +1,115 @@
+// sched/scheduler.h
+//
+// Scheduler is the pure state machine of runahead inference (paper sections 4.1 to 4.4, Algorithm 1):
+// events go in, decisions come out. It has no thread, clock or I/O; exec/ drives it with a real device and
+// disk, sim/ on a virtual clock.
+//
+//   step_started      all active requests are about to reveal their first routing
+//   routed            a router named the experts of one request's next job      (Job Issuer)
+//   next_fetch        a reader is free                                          (Expert Fetcher)
+//   fetch_finished / fetch_failed
+//   next_group        the device is free                                        (Compute Scheduler)
+//   group_finished    releases the group's pins; routed() follows for each request, unless that was its
+//                     last job
+//
+// The Progress Table (request, layer, state) is its one source of truth.
+//
+// Not thread-safe: the driver holds one lock around it and the ExpertCache.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+#include "cache/expert_cache.h"
+#include "policy/policy.h"
+
+namespace runahead {
+
+enum class JobState : uint8_t {
+  kRouting,  // its front or its previous job is on the device: the next experts are not known yet
+  kBlocked,  // some experts are missing
+  kReady,    // in the compute queue
+  kRunning,  // in the group on the device
+  kDone,     // the request has finished its last job of this step
+};
+
+struct JobStatus {  // one row of the Progress Table
+  RequestId request;
+  int32_t layer;      // of the current job
+  JobState state;
+  int32_t missing;    // experts still missing
+};
+
+// The jobs of one layer computed together. Lives until group_finished.
+struct Group {
+  int32_t layer = -1;
+  std::vector<RequestId> requests;  // in the order of step_started
+};
+
+// What one job's issue did, for the trace: parallel to the experts passed to routed().
+struct IssuedExpert {
+  ExpertId id;
+  Acquired acquired;
+};
+
+struct Fetch {
+  ExpertId id;
+  SlotId slot;
+  RequestId request;  // the first job that needed it
+  bool prefetch = false;
+};
+
+class Scheduler {
+ public:
+  // `cache` outlives the scheduler.
+  Scheduler(const Policy& policy, ExpertCache& cache);
+
+  // REQUIRES: no step in progress. Every request starts as kRouting.
+  void step_started(std::span<const RequestId> requests);
+
+  // The experts of `request`'s job at `layer` (distinct). Pins each: resident, joined, or reserved and queued
+  // for fetching. The job is then ready or blocked.
+  // REQUIRES: `request` is kRouting; the deadlock rule held at step_started.
+  std::span<const IssuedExpert> routed(RequestId request, int32_t layer,
+                                       std::span<const int32_t> experts);
+
+  // The missing expert to read next, by the fetch order; it is then in flight. nullopt: nothing queued.
+  [[nodiscard]] std::optional<Fetch> next_fetch();
+  [[nodiscard]] bool has_fetch() const;      // next_fetch() would return one
+  [[nodiscard]] int32_t n_queued() const;    // experts waiting for a reader
+
+  // Publishes the expert; jobs whose last missing expert this was become ready. True: some job became ready.
+  bool fetch_finished(ExpertId id);
+  // The expert cannot be read: every job that needs it leaves the step (its other pins are released).
+  // Returns their requests.
+  std::vector<RequestId> fetch_failed(ExpertId id);
+
+  // The jobs to run next, by schedule and compute order; they are then kRunning.
+  // runahead: all ready jobs of the chosen layer (lowest-layer: the lowest ready layer; fifo: the layer of the job
+  // that has been ready longest). lockstep: all jobs of the step at once, when all are ready.
+  [[nodiscard]] std::optional<Group> next_group();
+  // Releases the pins of the group. Each request is then kRouting, or kDone when `last_layer`.
+  void group_finished(const Group& group, bool last_layer);
+
+  // Takes a request out of the step, for a cancel. A running job first finishes on the device: its request leaves
+  // at group_finished. Pins of a blocked or ready job are released; its pending fetches complete unpinned.
+  void cancel(RequestId request);
+  // True when `request` was cancelled or failed, or was never in this step.
+  [[nodiscard]] bool has_left(RequestId request) const;
+
+  // Every remaining request is kDone (or none remain).
+  [[nodiscard]] bool step_finished() const;
+
+  // Slots that class needs so that no step can deadlock: requests * experts_per_token, no sharing assumed (paper
+  // 4.4).
+  [[nodiscard]] static int32_t slots_needed(int32_t n_requests, int32_t n_expert_used);
+
+  [[nodiscard]] std::vector<JobStatus> progress_table() const;
+  [[nodiscard]] const Policy& policy() const;
+};
+
+}  // namespace runahead
