@@ -1,0 +1,133 @@
+"""Runahead's native engine: scheduling, caching and fetching experts, graphs on ggml."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+class NativeError(Exception):
+    """args: (code, message); code is bad_file, unsupported, io, no_space, no_memory, invalid or cancelled."""
+
+# What a running job reports: (stage, bytes or items done, of how many) -> go on? False cancels with
+# NativeError("cancelled", ...). Called at most a few times a second, with the GIL held.
+Progress = Callable[[str, int, int], bool]
+
+RECORD_DTYPE: list[tuple[str, str]]  # fields of a trace record, for numpy.dtype
+EVENTS: list[str]  # Record.event -> "step", "front", "group", ... in the order of trace/record.h
+
+def quantize(type: str, rows: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """Quantise float32 rows [n_rows, n_per_row] to bytes [n_rows, row_bytes] of a ggml type."""
+
+def inspect(path: str) -> dict[str, Any]:
+    """What a GGUF holds, read defensively.
+
+    {"path", "files": [{"path", "bytes"}], "architecture", "name", "supported": bool, "reason": str ("" when supported),
+     "n_layer", "n_moe_layer", "n_embd", "n_expert", "n_expert_used", "context_length", "n_vocab",
+     "expert_bytes": [distinct bytes of one expert's record], "experts_total_bytes", "other_bytes",
+     "types": {type name: bytes}, "chat_template": str | None, "fingerprint": int,
+     "metadata": [(key, text)], "tensors": [(name, type, [ne...], bytes)]}
+    """
+
+def presets() -> list[tuple[str, str]]:
+    """(name, canonical policy text) of every preset."""
+
+def parse_policy(text: str) -> str:
+    """The canonical five names of a preset or policy text."""
+
+def write_pack(
+    model_path: str, pack_path: str, layout: str = "repacked", progress: Progress | None = None
+) -> dict[str, Any]:
+    """Write the expert pack of a model ("repacked" for this CPU, or "plain"); atomic.
+
+    {"path", "bytes", "experts", "layout": what it became}
+    """
+
+def check_pack(pack_path: str, model_path: str, verify: bool, progress: Progress | None = None) -> str:
+    """"" when the pack is whole and belongs to the model (verify: every checksum), else why not."""
+
+class Engine:
+    """One open model. Thread-safe; blocking calls release the GIL."""
+
+    def __init__(
+        self,
+        model_path: str,
+        *,
+        store: str = "pack",  # pack | gguf | memory
+        pack_path: str = "",  # for "pack": an existing pack
+        cache_bytes: int = 0,  # expert slots; 0: all experts
+        policy: str = "bevy",
+        n_threads: int = 0,  # 0: all cores
+        n_readers: int = 8,
+        link_bytes_per_s: int = 0,  # 0: not paced
+        max_requests: int = 16,
+        context: int = 4096,  # most tokens of one session
+        prefill_chunk: int = 512,
+        verify_reads: bool = False,
+        staged: bool = False,  # as on a discrete GPU: read to staging memory, then copy
+        fault_seed: int = 0,  # tests: non-zero makes some reads fail, short or slow
+        progress: Progress | None = None,
+    ) -> None: ...
+    def info(self) -> dict[str, Any]:
+        """n_layer, n_embd, n_expert, n_expert_used, n_vocab, context, record_bytes (largest class), n_experts_total,
+        experts_total_bytes, resident_bytes (weights that always stay), store, weight_layout, device, n_threads,
+        chat_template (str or None), bos_token, eos_token, add_bos, cache_slots, cache_bytes, min_cache_bytes."""
+
+    def tokenize(self, text: str, add_special: bool = True, parse_special: bool = True) -> list[int]: ...
+    def token_piece(self, token: int, special: bool = False) -> bytes: ...
+    def is_end(self, token: int) -> bool: ...
+    def submit(
+        self,
+        tokens: list[int],
+        *,
+        session: int = -1,  # -1: a session of its own, closed at the end
+        max_tokens: int = 128,
+        seed: int = 0,
+        temperature: float = 0.0,  # 0: greedy
+        top_k: int = 40,
+        top_p: float = 0.95,
+        min_p: float = 0.05,
+        repeat_penalty: float = 1.0,
+        grammar: str = "",  # GBNF
+        ignore_end: bool = False,
+        forced: list[int] = ...,  # tests: take these tokens instead of sampled ones
+        keep_logits: bool = False,  # tests: keep the logits of every position
+    ) -> int:
+        """Queue a request; its id. Raises NativeError("invalid") when prompt + max_tokens exceed the context."""
+
+    def open_session(self) -> int: ...
+    def close_session(self, session: int) -> None: ...
+    def cancel(self, request: int) -> None: ...
+    def wait(self, timeout_s: float) -> bool:
+        """Until poll() has something, or the time is over; True when it has."""
+
+    def poll(self) -> list[tuple[Any, ...]]:
+        """All events since the last call, in order:
+
+        (request, "prefill", tokens done, of how many)
+        (request, "token", token id, piece: bytes)
+        (request, "end", reason, detail)   reason: stop | length | cancelled | error; detail: text, "" unless error
+        (-1, "notice", text)               something a person should know, e.g. a fallback to waves
+        """
+
+    def take_logits(self, request: int) -> NDArray[np.float32]:
+        """[positions, n_vocab] of a finished keep_logits request: every prompt position, then every decode step."""
+
+    def set_cache(self, bytes: int) -> dict[str, Any]:
+        """Resize the expert cache, also while requests run. {"cache_bytes", "cache_slots", "reason": "" or why clamped}"""
+
+    def set_policy(self, policy: str, cold: bool = False) -> None:
+        """From the next step on; cold empties the cache and forgets use counts. Raises NativeError("invalid")."""
+
+    def set_link(self, bytes_per_s: int) -> None: ...
+    def stats(self) -> dict[str, Any]:
+        """Counters since opening: steps, hits, misses, joined, evicted, prefetched, wasted, failed, fetched_bytes,
+        cache_slots, cache_in_use, cache_bytes, active_requests, queued_requests, dropped_records, peak_bytes."""
+
+    def drain(self) -> tuple[bytes, int]:
+        """Trace records since the last call, as bytes of RECORD_DTYPE, and how many were ever dropped."""
+
+    def progress_table(self) -> list[tuple[int, int, str, int]]:
+        """(request, layer, state: routing|blocked|ready|running|done, missing experts) of the current step."""
+
+    def close(self) -> None: ...
