@@ -1,13 +1,13 @@
 // gguf_builder.h
 //
-// GgufBuilder writes GGUF bytes, right ones by default and broken ones on request: every count, type, length and
-// offset can be overridden after the fact through the public fields.
+// GgufBuilder writes GGUF bytes, right ones by default and broken ones on request: every count,
+// type, length and offset can be overridden after the fact through the public fields.
 //
 //   GgufBuilder b;
 //   b.add_kv_string("general.architecture", "olmoe");
 //   b.add_kv_u32("olmoe.block_count", 2);
-//   b.add_tensor("blk.0.ffn_up_exps.weight", GGML_TYPE_Q8_0, {64, 32, 4}, bytes);   // bytes omitted: a filler
-//   b.tensor("blk.0.ffn_up_exps.weight").offset = 7;                                // now it is broken
+//   b.add_tensor("blk.0.ffn_up_exps.weight", GGML_TYPE_Q8_0, {64, 32, 4}, bytes);   // bytes
+//   omitted: a filler b.tensor("blk.0.ffn_up_exps.weight").offset = 7; // now it is broken
 //   b.write(folder / "model.gguf");
 
 #pragma once
@@ -30,8 +30,19 @@ namespace runahead::test {
 
 // Type numbers of metadata values.
 enum GgufType : uint32_t {
-  kGgufU8, kGgufI8, kGgufU16, kGgufI16, kGgufU32, kGgufI32, kGgufF32, kGgufBool, kGgufString, kGgufArray,
-  kGgufU64, kGgufI64, kGgufF64,
+  kGgufU8,
+  kGgufI8,
+  kGgufU16,
+  kGgufI16,
+  kGgufU32,
+  kGgufI32,
+  kGgufF32,
+  kGgufBool,
+  kGgufString,
+  kGgufArray,
+  kGgufU64,
+  kGgufI64,
+  kGgufF64,
 };
 
 template <typename T>
@@ -49,16 +60,26 @@ inline std::string raw_string(const std::string& text, std::optional<uint64_t> l
 
 template <typename T>
 constexpr uint32_t gguf_type_of() {
-  if constexpr (std::is_same_v<T, uint8_t>) return kGgufU8;
-  else if constexpr (std::is_same_v<T, int8_t>) return kGgufI8;
-  else if constexpr (std::is_same_v<T, uint16_t>) return kGgufU16;
-  else if constexpr (std::is_same_v<T, int16_t>) return kGgufI16;
-  else if constexpr (std::is_same_v<T, uint32_t>) return kGgufU32;
-  else if constexpr (std::is_same_v<T, int32_t>) return kGgufI32;
-  else if constexpr (std::is_same_v<T, float>) return kGgufF32;
-  else if constexpr (std::is_same_v<T, bool>) return kGgufBool;
-  else if constexpr (std::is_same_v<T, uint64_t>) return kGgufU64;
-  else if constexpr (std::is_same_v<T, int64_t>) return kGgufI64;
+  if constexpr (std::is_same_v<T, uint8_t>)
+    return kGgufU8;
+  else if constexpr (std::is_same_v<T, int8_t>)
+    return kGgufI8;
+  else if constexpr (std::is_same_v<T, uint16_t>)
+    return kGgufU16;
+  else if constexpr (std::is_same_v<T, int16_t>)
+    return kGgufI16;
+  else if constexpr (std::is_same_v<T, uint32_t>)
+    return kGgufU32;
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return kGgufI32;
+  else if constexpr (std::is_same_v<T, float>)
+    return kGgufF32;
+  else if constexpr (std::is_same_v<T, bool>)
+    return kGgufBool;
+  else if constexpr (std::is_same_v<T, uint64_t>)
+    return kGgufU64;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return kGgufI64;
   else {
     static_assert(std::is_same_v<T, double>);
     return kGgufF64;
@@ -155,15 +176,17 @@ class GgufBuilder {
   }
   GgufBuilder& add_tensor(const std::string& name, ggml_type type, const std::vector<int64_t>& ne,
                           const std::string& bytes) {
-    tensors.push_back({name, static_cast<uint32_t>(type), {ne.begin(), ne.end()}, bytes, {}, {}, {}});
+    tensors.push_back(
+        {name, static_cast<uint32_t>(type), {ne.begin(), ne.end()}, bytes, {}, {}, {}});
     return *this;
   }
   template <typename T>
   GgufBuilder& add_tensor(const std::string& name, ggml_type type, const std::vector<int64_t>& ne,
                           const std::vector<T>& data) {
     static_assert(std::is_trivially_copyable_v<T>);
-    return add_tensor(name, type, ne,
-                      std::string(reinterpret_cast<const char*>(data.data()), data.size() * sizeof(T)));
+    return add_tensor(
+        name, type, ne,
+        std::string(reinterpret_cast<const char*>(data.data()), data.size() * sizeof(T)));
   }
   // Filled with bytes that depend on the tensor's place in the table and on the position.
   GgufBuilder& add_tensor(const std::string& name, ggml_type type, const std::vector<int64_t>& ne) {
