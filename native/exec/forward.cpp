@@ -33,6 +33,7 @@ struct Forward::Key {
 
 struct Forward::Job {
   explicit Job(int32_t max_nodes) : graph(max_nodes) {}
+  Key key{};
   Graph graph;
   ggml_tensor* tokens = nullptr;      // I32 [n]
   ggml_tensor* rows = nullptr;        // I32 [n], residual rows
@@ -68,6 +69,8 @@ Forward::Forward(Device& device, const Family& family, const Hparams& hparams, c
   ggml_backend_buffer_clear(buffer_.get(), 0);
   chunk_memory_.reset(ggml_gallocr_new(device.buffer_type()));
 }
+
+Forward::~Forward() = default;
 
 const std::vector<ggml_tensor*>& Forward::pool_of(int32_t layer) const {
   return pools_[static_cast<size_t>(class_of_layer_[static_cast<size_t>(layer)])]->tensors();
@@ -198,16 +201,17 @@ Forward::Job& Forward::job_graph(Start start, int32_t layer, bool route, const B
   for (const Lane& lane : batch.lanes) {
     key.n_kv.push_back(next_layer < 0 ? 0 : kv_bucket(lane.position + 1));
   }
-  const auto found = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& entry) { return entry.first == key; });
+  const auto found = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& job) { return job->key == key; });
   if (found != jobs_.end()) {
     jobs_.splice(jobs_.begin(), jobs_, found);
   } else {
-    jobs_.emplace_front(std::move(key), build(start, moe_layer, next_layer, batch));
+    jobs_.push_front(build(start, moe_layer, next_layer, batch));
+    jobs_.front()->key = std::move(key);
     if (jobs_.size() > kCachedGraphs) {
       jobs_.pop_back();
     }
   }
-  return *jobs_.front().second;
+  return *jobs_.front();
 }
 
 void Forward::run(Job& job, int32_t moe_layer, int32_t next_layer, const Batch& batch, std::span<const int32_t> tokens,

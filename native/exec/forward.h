@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <list>
-#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -65,6 +64,7 @@ class Forward {
   Forward(Device& device, const Family& family, const Hparams& hparams, const Weights& weights,
           const std::vector<std::unique_ptr<SlotPool>>& pools, const std::vector<int32_t>& class_of_layer,
           int32_t max_lanes, int32_t max_chunk);
+  ~Forward();
 
   // kEmbed: tokens [n] enter layer 0. Attention and router of layer 0.
   void front(const Batch& batch, std::span<const int32_t> tokens, RoutingResult& routing);
@@ -113,9 +113,9 @@ class Forward {
   ggml_tensor* outputs_ = nullptr;      // F32 [n_embd, n_expert_used * columns]: outputs of waves
   ggml_tensor* zeros_ = nullptr;        // I32 [1, max_lanes]
 
-  std::list<std::pair<Key, std::unique_ptr<Job>>> jobs_;  // most recently used first
-  std::unique_ptr<Job> chunk_job_;                        // the last prefill graph
-  ggml_gallocr_ptr chunk_memory_;                         // of prefill and head graphs, one at a time
+  std::list<std::unique_ptr<Job>> jobs_;  // decode graphs, most recently used first
+  std::unique_ptr<Job> chunk_job_;        // the last prefill graph
+  ggml_gallocr_ptr chunk_memory_;         // of prefill, wave and head graphs, one at a time
   int64_t device_ns_ = 0;
 };
 

@@ -35,7 +35,7 @@ Sampler::Sampler(const Vocab& vocab, const SamplerOptions& o)
     add(grammar);
   }
   if (o.repeat_penalty != 1.0F) {
-    add(llama_sampler_init_penalties(kPenaltyWindow, o.repeat_penalty, 0.0F, 0.0F));
+    add(llama_sampler_init_penalties(vocab.size(), kPenaltyWindow, o.repeat_penalty, 0.0F, 0.0F));
   }
   if (o.temperature == 0.0F) {
     add(llama_sampler_init_greedy());

@@ -1,5 +1,7 @@
 #include "model/builder.h"
 
+#include <cmath>
+
 #include "base/error.h"
 
 namespace runahead {

@@ -44,7 +44,7 @@ std::string why_unsupported(const GgufFile& file) {
   try {
     const std::unique_ptr<Family> family = make_family(file);
     const Hparams h = family->read_hparams(file);
-    (void)layout_from_gguf(file, h.n_layer, h.n_expert, family->expert_roles());
+    (void)find_experts(file, h.n_layer, h.n_expert, family->expert_roles());
     return "";
   } catch (const Error& error) {
     return error.what();

@@ -15,7 +15,7 @@
 #include "model/builder.h"
 #include "model/hparams.h"
 #include "model/weights.h"
-#include "store/gguf_layout.h"
+#include "store/gguf_experts.h"
 
 namespace runahead {
 
