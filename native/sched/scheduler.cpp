@@ -1,7 +1,7 @@
 #include "sched/scheduler.h"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 
@@ -24,6 +24,8 @@ void Scheduler::step_started(std::span<const RequestId> requests) {
     jobs_.resize(n_jobs_);
   }
   for (size_t i = 0; i < n_jobs_; ++i) {
+    CHECK(std::find(requests.begin() + static_cast<std::ptrdiff_t>(i) + 1, requests.end(),
+                    requests[i]) == requests.end());
     Job& job = jobs_[i];
     std::vector<Need> needs = std::move(job.needs);  // keeps its memory
     needs.clear();
@@ -167,8 +169,12 @@ int32_t Scheduler::slots_needed(int32_t n_requests, int32_t n_expert_used) {
 }
 
 bool Scheduler::can_start(int32_t n_requests, int32_t n_expert_used) const {
+  const int32_t needed = slots_needed(n_requests, n_expert_used);
+  const std::vector<int32_t>& classes = cache_.geometry().class_of_layer;
   for (int32_t c = 0; c < cache_.n_class(); ++c) {
-    if (cache_.capacity(c) - cache_.unpinned_loading(c) < slots_needed(n_requests, n_expert_used)) {
+    const auto n_layer = static_cast<int32_t>(std::count(classes.begin(), classes.end(), c));
+    const bool holds_all = cache_.capacity(c) >= n_layer * cache_.geometry().n_expert;
+    if (!holds_all && cache_.capacity(c) - cache_.unpinned_loading(c) < needed) {
       return false;
     }
   }

@@ -117,8 +117,9 @@ class Scheduler {
   // Slots that class needs so that no step can deadlock: requests * experts_per_token, no sharing assumed (paper
   // 4.4).
   [[nodiscard]] static int32_t slots_needed(int32_t n_requests, int32_t n_expert_used);
-  // Whether every slot class has them, not counting slots that unpinned fetches in flight still hold. When
-  // only those stand in the way, wait for them. A capacity set during a step must leave this true.
+  // Whether every slot class has them, not counting slots that unpinned fetches in flight still hold, or has
+  // room for all its experts. When only those fetches stand in the way, wait for them. A capacity set during a
+  // step must leave this true.
   [[nodiscard]] bool can_start(int32_t n_requests, int32_t n_expert_used) const;
 
   [[nodiscard]] std::vector<JobStatus> progress_table() const;
