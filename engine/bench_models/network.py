@@ -55,7 +55,7 @@ class Dynamics(msgspec.Struct, frozen=True, kw_only=True):
 
 # By surrogate.measure: LFU hits 54 %, 51 to 64 % of next-router prefetches go unused.
 _CALIBRATED = {
-    "qwen3-30b-a3b": Dynamics(popularity=0.66, expert_gain=1.7),
+    "qwen3-30b-a3b": Dynamics(popularity=0.62, expert_gain=1.7),
     "qwen3.6-35b-a3b-experts": Dynamics(popularity=0.38, expert_gain=0.8),
 }
 
@@ -178,6 +178,10 @@ class Network:
         weights = np.exp(top - top[:, -1:])
         weights /= weights.sum(axis=1, keepdims=True)
         return float((weights**2).sum(axis=1).mean())
+
+    def stream_rms(self) -> float:
+        """Expected root mean square of the stream's content after the last layer."""
+        return float(np.sqrt(self._at_end.mean()))
 
     def _stream_variance(self) -> tuple[list["_Variance"], FloatRows]:
         """Expected variance of the stream in each layer, and at the end."""
