@@ -4,6 +4,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+MODEL ?= build/bench/qwen3-30b-a3b-12l-q4_0.gguf
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
 export PYTHON
@@ -19,7 +20,7 @@ SYSTEM := $(VENV)/.system
 BUILD_DEPS := $(VENV)/.build-deps
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help setup run test lint format test-native test-python sanitize bench clean
+.PHONY: help setup run test lint format test-native test-python sanitize bench bench-llama clean
 .DEFAULT_GOAL := help
 
 help:
@@ -29,7 +30,8 @@ help:
 	@echo "make lint       ruff, mypy --strict, clang-format, without changing a file"
 	@echo "make format     let ruff and clang-format rewrite the files"
 	@echo "make sanitize   native tests under the address, undefined-behaviour and thread sanitizers"
-	@echo "make bench      measure the presets against each other on a model made for it"
+	@echo "make bench      measure the presets against each other; MODEL=file.gguf, else one is made (4.2 GB)"
+	@echo "make bench-llama  measure against llama.cpp itself, all weights in memory"
 	@echo "make clean      remove build/ (and $(VENV) with it: make clean VENV_TOO=1)"
 
 setup: $(INSTALLED)
@@ -87,8 +89,16 @@ sanitize: $(INSTALLED)
 	cmake --build build/tsan
 	build/tsan/native_tests --test-suite=threads
 
-bench: $(INSTALLED)
-	$(VENV)/bin/runahead bench
+bench: $(INSTALLED) $(MODEL)
+	runahead bench "$(MODEL)"
+
+bench-llama: $(INSTALLED) $(MODEL)
+	python tests/bench/compare_llama_cpp.py "$(MODEL)"
+
+# Qwen3-30B-A3B's layer shape, 12 layers.
+build/bench/%.gguf: | $(INSTALLED)
+	mkdir -p $(@D)
+	runahead make-model $@ --layers 12
 
 clean:
 	rm -rf build $(if $(VENV_TOO),$(VENV))
