@@ -4,6 +4,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+BIN := $(VENV)/bin
 MODEL ?= build/bench/qwen3-30b-a3b-12l-q4_0.gguf
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
@@ -38,40 +39,40 @@ setup: $(INSTALLED)
 	@echo "Ready. make run starts Runahead."
 
 run: $(INSTALLED)
-	@$(VENV)/bin/runahead demo
+	@$(BIN)/runahead demo
 
 $(SYSTEM): installers/system_packages.sh
 	@sh installers/system_packages.sh
-	@test -x $(VENV)/bin/python || "$(PYTHON)" -m venv $(VENV)
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
 	@touch $@
 
 # The versions to build with are pyproject.toml's [build-system] requires, and nowhere else.
 $(BUILD_DEPS): $(SYSTEM) pyproject.toml
-	@$(VENV)/bin/python -c "import llama_cpp" 2>/dev/null || \
+	@$(BIN)/python -c "import llama_cpp" 2>/dev/null || \
 		echo "Building llama-cpp-python, whose kernels Runahead uses: about 4 minutes on two cores, once."
-	@$(VENV)/bin/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
+	@$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
 		> $(VENV)/build-requires.txt
-	@$(VENV)/bin/python -m pip install --quiet --requirement $(VENV)/build-requires.txt
+	@$(BIN)/python -m pip install --quiet --requirement $(VENV)/build-requires.txt
 	@touch $@
 
 # Folders are named too: a file that has gone changes its folder.
 $(INSTALLED): $(BUILD_DEPS) CMakeLists.txt $(shell find native)
 	@echo "Building the engine."
-	@$(VENV)/bin/python -m pip install --quiet --no-build-isolation --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[dev]'
 	@touch $@
 
 test: lint test-native test-python
 
 lint: $(INSTALLED)
-	ruff check
-	ruff format --check
-	mypy
-	clang-format --dry-run --Werror $(CPP_FILES)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 
 format: $(INSTALLED)
-	ruff check --fix-only --quiet
-	ruff format
-	clang-format -i $(CPP_FILES)
+	$(BIN)/ruff check --fix-only --quiet
+	$(BIN)/ruff format
+	$(BIN)/clang-format -i $(CPP_FILES)
 
 test-native: $(INSTALLED)
 	cmake --preset tests -G "$(GENERATOR)"
@@ -79,7 +80,7 @@ test-native: $(INSTALLED)
 	ctest --test-dir build/tests --output-on-failure
 
 test-python: $(INSTALLED)
-	python -m pytest
+	$(BIN)/python -m pytest
 
 sanitize: $(INSTALLED)
 	cmake --preset asan -G "$(GENERATOR)"
@@ -90,15 +91,15 @@ sanitize: $(INSTALLED)
 	build/tsan/native_tests --test-suite=threads
 
 bench: $(INSTALLED) $(MODEL)
-	runahead bench "$(MODEL)"
+	$(BIN)/runahead bench "$(MODEL)"
 
 bench-llama: $(INSTALLED) $(MODEL)
-	python tests/bench/compare_llama_cpp.py "$(MODEL)"
+	$(BIN)/python tests/bench/compare_llama_cpp.py "$(MODEL)"
 
 # Qwen3-30B-A3B's layer shape, 12 layers.
 build/bench/%.gguf: | $(INSTALLED)
 	mkdir -p $(@D)
-	runahead make-model $@ --layers 12
+	$(BIN)/runahead make-model $@ --layers 12
 
 clean:
 	rm -rf build $(if $(VENV_TOO),$(VENV))
