@@ -1,0 +1,216 @@
+#include "sim/simulation.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace runahead {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw Error(ErrorCode::kInvalid, "simulation: " + why);
+}
+
+SimulationOptions checked(const RoutingTrace& trace, SimulationOptions options) {
+  trace.validate();
+  options.cost.validate();
+  const size_t n_class = options.slots.size();
+  if (options.class_of_layer.empty()) {
+    options.class_of_layer.assign(static_cast<size_t>(trace.n_layer), 0);
+  }
+  if (options.class_of_layer.size() != static_cast<size_t>(trace.n_layer)) {
+    refuse("class_of_layer has " + std::to_string(options.class_of_layer.size()) +
+           " entries, the trace has " + std::to_string(trace.n_layer) + " layers");
+  }
+  if (n_class == 0 || options.record_bytes.size() != n_class) {
+    refuse("slots has " + std::to_string(n_class) + " classes and record_bytes " +
+           std::to_string(options.record_bytes.size()) + "; both need one number per class");
+  }
+  for (size_t c = 0; c < n_class; ++c) {
+    const auto n_layer = std::count(options.class_of_layer.begin(), options.class_of_layer.end(),
+                                    static_cast<int32_t>(c));
+    if (options.slots[c] < 0 || options.record_bytes[c] == 0) {
+      refuse("class " + std::to_string(c) + " has " + std::to_string(options.slots[c]) +
+             " slots of " + std::to_string(options.record_bytes[c]) + " bytes");
+    }
+    // More slots than experts are never used.
+    options.slots[c] = static_cast<int32_t>(
+        std::min<int64_t>(options.slots[c], int64_t{n_layer} * trace.n_expert));
+  }
+  for (const int32_t c : options.class_of_layer) {
+    if (c < 0 || static_cast<size_t>(c) >= n_class) {
+      refuse("class_of_layer names class " + std::to_string(c) + ", there are " +
+             std::to_string(n_class));
+    }
+  }
+  return options;
+}
+
+}  // namespace
+
+Simulation::Simulation(const RoutingTrace& trace, SimulationOptions options)
+    : trace_(trace),
+      options_(checked(trace, std::move(options))),
+      cache_({trace.n_layer, trace.n_expert, options_.class_of_layer, options_.slots},
+             options_.policy.eviction),
+      scheduler_(options_.policy, cache_),
+      link_(options_.cost),
+      seen_in_group_(static_cast<size_t>(trace.n_expert), -1) {
+  for (int32_t c = 0; c < cache_.n_class(); ++c) {
+    cache_.set_capacity(c, options_.slots[static_cast<size_t>(c)]);
+  }
+  int32_t most = 0;
+  for (int32_t step = 0; step < trace.n_step; ++step) {
+    int32_t n = 0;
+    for (int32_t request = 0; request < trace.n_request; ++request) {
+      n += trace.is_active(step, request) ? 1 : 0;
+    }
+    most = std::max(most, n);
+  }
+  if (!scheduler_.can_start(most, trace.n_expert_used)) {
+    refuse(std::to_string(most) + " requests that use " + std::to_string(trace.n_expert_used) +
+           " experts need " +
+           std::to_string(Scheduler::slots_needed(most, trace.n_expert_used)) +
+           " slots in every class (or slots for all its experts); give more slots or fewer requests");
+  }
+}
+
+SimulatedStep Simulation::step() {
+  CHECK(!finished());
+  SimulatedStep result;
+  active_.clear();
+  for (int32_t request = 0; request < trace_.n_request; ++request) {
+    if (trace_.is_active(step_, request)) {
+      active_.push_back(RequestId{request});
+    }
+  }
+  result.n_request = static_cast<int32_t>(active_.size());
+  result.groups_of_size.assign(active_.size() + 1, 0);
+  const double begin_ms = now_ms_;
+  scheduler_.step_started(active_);
+  if (!active_.empty()) {
+    start_device(Timeline::What::kFront, options_.cost.front_ms, {});
+  }
+  while (!scheduler_.step_finished()) {
+    start_reads();
+    if (!device_.busy) {
+      if (std::optional<Group> group = scheduler_.next_group()) {
+        ++result.groups_of_size[group->requests.size()];
+        const double ms = group_ms(*group);
+        start_device(Timeline::What::kGroup, ms, std::move(*group));
+      }
+    }
+    advance(result);
+  }
+  if (!active_.empty()) {
+    start_device(Timeline::What::kHead, options_.cost.head_ms, {});
+    advance(result);
+  }
+  result.step_ms = now_ms_ - begin_ms;
+  ++step_;
+  return result;
+}
+
+std::vector<SimulatedStep> Simulation::run() {
+  std::vector<SimulatedStep> steps;
+  while (!finished()) {
+    steps.push_back(step());
+  }
+  return steps;
+}
+
+void Simulation::start_device(Timeline::What what, double ms, Group group) {
+  device_ = {true, what, now_ms_, ms, std::move(group)};
+}
+
+void Simulation::start_reads() {
+  while (link_.has_free_reader()) {
+    const std::optional<Fetch> fetch = scheduler_.next_fetch();
+    if (!fetch) {
+      return;
+    }
+    const auto c = static_cast<size_t>(cache_.class_of(fetch->id));
+    link_.start(*fetch, options_.record_bytes[c], now_ms_);
+  }
+}
+
+void Simulation::advance(SimulatedStep& result) {
+  CHECK(device_.busy || link_.is_busy());  // else the step could never end
+  const double link_ms = link_.next_change_ms();
+  const double ms = device_.busy ? std::min(device_.left_ms, link_ms) : link_ms;
+  result.compute_ms += device_.busy ? ms : 0;
+  result.link_ms += link_.is_busy() ? ms : 0;
+  result.both_ms += device_.busy && link_.is_busy() ? ms : 0;
+  now_ms_ += ms;
+  ended_.clear();
+  link_.advance(ms, ended_);
+  for (const VirtualLink::Read& read : ended_) {
+    ++result.n_fetched;
+    scheduler_.fetch_finished(read.fetch.id);
+    if (options_.record_timeline) {
+      timeline_.intervals.push_back({Timeline::What::kFetch, read.reader + 1, read.begin_ms,
+                                     now_ms_, step_, read.fetch.id.layer, read.fetch.id.expert,
+                                     {to_int(read.fetch.request)}});
+    }
+  }
+  if (device_.busy) {
+    device_.left_ms -= ms;
+    if (device_.left_ms <= kSameMomentMs) {
+      finish_device(result);
+    }
+  }
+}
+
+void Simulation::finish_device(SimulatedStep& result) {
+  device_.busy = false;
+  const Group& group = device_.group;
+  if (options_.record_timeline) {
+    Timeline::Interval interval{device_.what, 0, device_.begin_ms, now_ms_, step_, group.layer};
+    for (const RequestId request : group.requests) {
+      interval.requests.push_back(to_int(request));
+    }
+    timeline_.intervals.push_back(std::move(interval));
+  }
+  if (device_.what == Timeline::What::kFront) {
+    for (const RequestId request : active_) {
+      route(request, 0, result);
+    }
+  } else if (device_.what == Timeline::What::kGroup) {
+    const bool last_layer = group.layer == trace_.n_layer - 1;
+    scheduler_.group_finished(group, last_layer);
+    for (const RequestId request : group.requests) {
+      if (!last_layer) {
+        route(request, group.layer + 1, result);
+      }
+    }
+  }
+}
+
+void Simulation::route(RequestId request, int32_t layer, SimulatedStep& result) {
+  const auto experts = trace_.at(step_, to_int(request), layer);
+  for (const IssuedExpert& issued : scheduler_.routed(request, layer, experts)) {
+    result.n_hit += issued.acquired.outcome == Outcome::kHit ? 1 : 0;
+    result.n_joined += issued.acquired.outcome == Outcome::kJoined ? 1 : 0;
+    if (options_.record_timeline) {
+      timeline_.decisions.push_back({now_ms_, step_, to_int(request), issued});
+    }
+  }
+}
+
+double Simulation::group_ms(const Group& group) {
+  ++n_group_;
+  int32_t n_distinct = 0;
+  for (const RequestId request : group.requests) {
+    for (const int32_t expert : trace_.at(step_, to_int(request), group.layer)) {
+      int32_t& seen = seen_in_group_[static_cast<size_t>(expert)];
+      n_distinct += seen == n_group_ ? 0 : 1;
+      seen = n_group_;
+    }
+  }
+  return options_.cost.group_ms + options_.cost.expert_ms * n_distinct +
+         options_.cost.job_ms * static_cast<double>(group.requests.size());
+}
+
+}  // namespace runahead

@@ -1,0 +1,64 @@
+#include "sim/virtual_link.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace runahead {
+
+VirtualLink::VirtualLink(const CostModel& cost)
+    : bytes_per_ms_(cost.link_bytes_per_s / 1e3),
+      latency_ms_(cost.link_latency_ms),
+      readers_(static_cast<size_t>(cost.n_readers)) {}
+
+void VirtualLink::start(const Fetch& fetch, uint64_t bytes, double now_ms) {
+  const auto free =
+      std::find_if(readers_.begin(), readers_.end(), [](const Reader& r) { return !r.active; });
+  CHECK(free != readers_.end());
+  *free = {true, latency_ms_, static_cast<double>(bytes),
+           {fetch, now_ms, static_cast<int32_t>(free - readers_.begin())}};
+  ++n_active_;
+}
+
+double VirtualLink::next_change_ms() const {
+  double next = std::numeric_limits<double>::infinity();
+  const double each = rate();
+  for (const Reader& reader : readers_) {
+    if (reader.active) {
+      next = std::min(next, left_ms(reader, each));
+    }
+  }
+  return next;
+}
+
+void VirtualLink::advance(double ms, std::vector<Read>& ended) {
+  const double each = rate();
+  for (Reader& reader : readers_) {
+    if (!reader.active) {
+      continue;
+    }
+    const bool change = left_ms(reader, each) <= ms + kSameMomentMs;
+    if (reader.latency_left_ms > 0) {
+      reader.latency_left_ms = change ? 0 : reader.latency_left_ms - ms;
+    } else if (change) {
+      reader.active = false;
+      --n_active_;
+      ended.push_back(reader.read);
+    } else {
+      reader.bytes_left -= each * ms;
+    }
+  }
+}
+
+double VirtualLink::rate() const {
+  const auto n = std::count_if(readers_.begin(), readers_.end(), [](const Reader& r) {
+    return r.active && r.latency_left_ms <= 0;
+  });
+  return bytes_per_ms_ / static_cast<double>(std::max<std::ptrdiff_t>(n, 1));
+}
+
+double VirtualLink::left_ms(const Reader& reader, double rate) {
+  return reader.latency_left_ms > 0 ? reader.latency_left_ms : reader.bytes_left / rate;
+}
+
+}  // namespace runahead

@@ -1,0 +1,58 @@
+// sim/virtual_link.h
+//
+// VirtualLink is the link on a virtual clock: up to n_readers reads at once, each first waits for the latency,
+// then shares the bandwidth evenly with the others that transfer.
+//
+// Time moves only in advance(), by at most next_change_ms(): within that time no rate changes.
+
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "sched/scheduler.h"
+#include "sim/cost_model.h"
+
+namespace runahead {
+
+// Ends that differ by less are the same moment, so that rounding cannot order equal durations.
+constexpr double kSameMomentMs = 1e-9;
+
+class VirtualLink {
+ public:
+  explicit VirtualLink(const CostModel& cost);
+
+  struct Read {
+    Fetch fetch;
+    double begin_ms;  // as given to start()
+    int32_t reader;
+  };
+
+  [[nodiscard]] bool has_free_reader() const { return n_active_ < readers_.size(); }
+  [[nodiscard]] bool is_busy() const { return n_active_ > 0; }
+  // REQUIRES: has_free_reader().
+  void start(const Fetch& fetch, uint64_t bytes, double now_ms);
+  // Until a read ends or begins to transfer; infinity when idle.
+  [[nodiscard]] double next_change_ms() const;
+  // Appends the reads that end now, in the order of readers. REQUIRES: ms <= next_change_ms().
+  void advance(double ms, std::vector<Read>& ended);
+
+ private:
+  struct Reader {
+    bool active = false;
+    double latency_left_ms = 0;
+    double bytes_left = 0;
+    Read read{};
+  };
+  // The bytes per ms that each transferring read gets.
+  [[nodiscard]] double rate() const;
+  [[nodiscard]] static double left_ms(const Reader& reader, double rate);
+
+  double bytes_per_ms_;
+  double latency_ms_;
+  size_t n_active_ = 0;
+  std::vector<Reader> readers_;
+};
+
+}  // namespace runahead
