@@ -4,6 +4,8 @@
 
 PYTHON ?= python3
 VENV := .venv
+BIN := $(VENV)/bin
+MODEL ?= build/bench/qwen3-30b-a3b-12l-q4_0.gguf
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
 export PYTHON
@@ -19,7 +21,7 @@ SYSTEM := $(VENV)/.system
 BUILD_DEPS := $(VENV)/.build-deps
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help setup run test lint format test-native test-python sanitize bench clean
+.PHONY: help setup run test lint format test-native test-python sanitize bench bench-llama clean
 .DEFAULT_GOAL := help
 
 help:
@@ -29,47 +31,48 @@ help:
 	@echo "make lint       ruff, mypy --strict, clang-format, without changing a file"
 	@echo "make format     let ruff and clang-format rewrite the files"
 	@echo "make sanitize   native tests under the address, undefined-behaviour and thread sanitizers"
-	@echo "make bench      measure the presets against each other on a model made for it"
+	@echo "make bench      measure the presets against each other; MODEL=file.gguf, else one is made (4.2 GB)"
+	@echo "make bench-llama  measure against llama.cpp itself, all weights in memory"
 	@echo "make clean      remove build/ (and $(VENV) with it: make clean VENV_TOO=1)"
 
 setup: $(INSTALLED)
 	@echo "Ready. make run starts Runahead."
 
 run: $(INSTALLED)
-	@$(VENV)/bin/runahead demo
+	@$(BIN)/runahead demo
 
 $(SYSTEM): installers/system_packages.sh
 	@sh installers/system_packages.sh
-	@test -x $(VENV)/bin/python || "$(PYTHON)" -m venv $(VENV)
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
 	@touch $@
 
 # The versions to build with are pyproject.toml's [build-system] requires, and nowhere else.
 $(BUILD_DEPS): $(SYSTEM) pyproject.toml
-	@$(VENV)/bin/python -c "import llama_cpp" 2>/dev/null || \
+	@$(BIN)/python -c "import llama_cpp" 2>/dev/null || \
 		echo "Building llama-cpp-python, whose kernels Runahead uses: about 4 minutes on two cores, once."
-	@$(VENV)/bin/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
+	@$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
 		> $(VENV)/build-requires.txt
-	@$(VENV)/bin/python -m pip install --quiet --requirement $(VENV)/build-requires.txt
+	@$(BIN)/python -m pip install --quiet --requirement $(VENV)/build-requires.txt
 	@touch $@
 
 # Folders are named too: a file that has gone changes its folder.
 $(INSTALLED): $(BUILD_DEPS) CMakeLists.txt $(shell find native)
 	@echo "Building the engine."
-	@$(VENV)/bin/python -m pip install --quiet --no-build-isolation --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[dev]'
 	@touch $@
 
 test: lint test-native test-python
 
 lint: $(INSTALLED)
-	ruff check
-	ruff format --check
-	mypy
-	clang-format --dry-run --Werror $(CPP_FILES)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 
 format: $(INSTALLED)
-	ruff check --fix-only --quiet
-	ruff format
-	clang-format -i $(CPP_FILES)
+	$(BIN)/ruff check --fix-only --quiet
+	$(BIN)/ruff format
+	$(BIN)/clang-format -i $(CPP_FILES)
 
 test-native: $(INSTALLED)
 	cmake --preset tests -G "$(GENERATOR)"
@@ -77,7 +80,7 @@ test-native: $(INSTALLED)
 	ctest --test-dir build/tests --output-on-failure
 
 test-python: $(INSTALLED)
-	python -m pytest
+	$(BIN)/python -m pytest
 
 sanitize: $(INSTALLED)
 	cmake --preset asan -G "$(GENERATOR)"
@@ -87,8 +90,16 @@ sanitize: $(INSTALLED)
 	cmake --build build/tsan
 	build/tsan/native_tests --test-suite=threads
 
-bench: $(INSTALLED)
-	$(VENV)/bin/runahead bench
+bench: $(INSTALLED) $(MODEL)
+	$(BIN)/runahead bench "$(MODEL)"
+
+bench-llama: $(INSTALLED) $(MODEL)
+	$(BIN)/python tests/bench/compare_llama_cpp.py "$(MODEL)"
+
+# Qwen3-30B-A3B's layer shape, 12 layers.
+build/bench/%.gguf: | $(INSTALLED)
+	mkdir -p $(@D)
+	$(BIN)/runahead make-model $@ --layers 12
 
 clean:
 	rm -rf build $(if $(VENV_TOO),$(VENV))
