@@ -44,7 +44,7 @@ class Engine:
     """
 
     def __init__(
-        self, engine: native.Engine, model: ModelInfo, options: EngineOptions, notices: list[str]
+        self, engine: "native.Engine", model: ModelInfo, options: EngineOptions, notices: list[str]
     ):
         self.model = model
         self.options = options

@@ -24,7 +24,7 @@ MAX_TEXT = 1 << 24  # characters of any string
 MAX_ITEMS = 1 << 20  # of any list
 MAX_NUMBER_BITS = 128
 MAX_WIDTH = 1000  # of padding, indents and the like
-MAX_TURNS = 500_000  # loop turns, calls, and the size of what they give, together
+MAX_TURNS = 200_000  # loop turns, calls, and the size of what they give, together
 MAX_SECONDS = 5.0
 
 _FILTERS = frozenset(

@@ -154,7 +154,7 @@ class _Run:
         self.key = hashlib.sha256(key.encode()).digest()
         text = model.get("reply")
         if text is None:
-            text = REPLY[self.key[0] % len(REPLY) :] + REPLY * 40
+            text = REPLY[self.key[0] % len(REPLY) :] + REPLY * 4
         self.reply = text.encode()
 
     def next_token(self) -> int:
