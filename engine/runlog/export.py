@@ -45,9 +45,7 @@ def export(log: RunLog, path: Path, form: Format, *, n_steps: int = 2) -> int:
     try:
         n = _write(log, partial, form, n_steps)
         if n == 0:
-            raise errors.InvalidRequestError(
-                f"{log.folder.name} holds {'no events' if form in ('jsonl', 'chrome') else 'no whole step'}"
-            )
+            raise errors.InvalidRequestError(f"{log.folder.name} holds no whole step yet")
         partial.chmod(0o644)
         partial.replace(path)
     except OSError as error:
