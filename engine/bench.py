@@ -74,15 +74,14 @@ class Bench:
         self._steps_done = 0
 
     def run(self) -> BenchReport:
-        """Measure everything. Raises EngineError when a request fails or too little was measured."""
+        """Measure everything. Raises EngineError when a request fails or steps are too few."""
         plan, info = self._plan, self._engine.info
         runs = []
         for cache in plan.caches:
             for link in plan.links:
                 for n in plan.requests:
                     for round_ in range(plan.rounds):
-                        # Each round begins with another policy, so that none profits from its
-                        # place.
+                        # Another policy begins each round.
                         at = round_ % len(plan.policies)
                         for policy in (*plan.policies[at:], *plan.policies[:at]):
                             runs.append(self._run(policy, n, cache, link, round_))

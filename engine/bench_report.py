@@ -53,6 +53,11 @@ class BenchRatio(msgspec.Struct, frozen=True):
     min: float
     max: float
 
+    @property
+    def case(self) -> tuple[int, float, int]:
+        """As BenchRun.case."""
+        return self.requests, self.cache_fraction, self.link_bytes_per_s
+
 
 class BenchReport(msgspec.Struct, frozen=True):
     """A whole benchmark.

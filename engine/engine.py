@@ -85,6 +85,8 @@ class Engine:
         found = inspect_model(model)
         if not found.supported:
             raise errors.UnsupportedModelError(f"{found.title} cannot be run: {found.reason}")
+        with native.translated():
+            native.parse_policy(options.policy)  # before minutes of packing
         notices: list[str] = []
         store, pack = choose_store(found, options, notices, progress)
         cache_bytes = options.cache.bytes_of(found.experts_total_bytes)

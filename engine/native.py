@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from engine import errors, trace
 
 # (stage, done, of how many) -> go on? In bytes or items; False stops with errors.Cancelled.
@@ -43,8 +45,10 @@ def _module() -> Any:
 
 def check(module: Any) -> None:
     """Raise BuildError when the module's trace records are not those of engine.trace."""
-    fields = [(str(name), str(kind)) for name, kind in module.RECORD_DTYPE]
-    if fields != trace.RECORD_FIELDS or list(module.EVENTS) != trace.EVENT_NAMES:
+    if (
+        np.dtype(module.RECORD_DTYPE) != trace.RECORD_DTYPE
+        or list(module.EVENTS) != trace.EVENT_NAMES
+    ):
         raise errors.BuildError("The native engine was built from another version of Runahead")
 
 

@@ -25,7 +25,7 @@ MAX_ITEMS = 1 << 20  # of any list
 MAX_NUMBER_BITS = 128
 MAX_WIDTH = 1000  # of padding, indents and the like
 MAX_TURNS = 200_000  # loop turns, calls, and the size of what they give, together
-MAX_SECONDS = 5.0
+MAX_SECONDS = 2.0
 
 _FILTERS = frozenset(
     [

@@ -4,11 +4,12 @@ import argparse
 from pathlib import Path
 
 import msgspec
+from rich import box
 from rich.table import Table
 
-from engine import errors
+from engine import errors, native
 from engine.bench import Bench, BenchPlan, medians
-from engine.bench_report import BenchReport, BenchRun
+from engine.bench_report import BenchReport
 from engine.cache_size import CacheSize
 from engine.cli.arguments import (
     Commands,
@@ -81,6 +82,9 @@ def run(args: argparse.Namespace) -> int:
         prompt_tokens=args.prompt_tokens,
         seed=args.seed,
     )
+    with native.translated():
+        for policy in plan.policies:
+            native.parse_policy(policy)
     if args.json and not args.json.absolute().parent.is_dir():
         raise errors.StorageError(f"{args.json} cannot be written: its folder does not exist", "")
     options = engine_options(
@@ -93,16 +97,13 @@ def run(args: argparse.Namespace) -> int:
     )
     with native_progress(STAGES) as progress:
         engine = Engine.open(args.model, options, progress)
-    with engine:
-        for policy in plan.policies:  # a wrong name is told now, not after half an hour
-            engine.set_policy(policy)
-        with progress_bars() as bars:
-            task = bars.add_task("Measuring", total=plan.total_steps, amount="")
+    with engine, progress_bars() as bars:
+        task = bars.add_task("Measuring", total=plan.total_steps, amount="")
 
-            def on_progress(done: int, total: int, label: str) -> None:
-                bars.update(task, completed=done, total=total, amount=label)
+        def on_progress(done: int, total: int, label: str) -> None:
+            bars.update(task, completed=done, total=total, amount=label)
 
-            report = Bench(engine, plan, on_progress).run()
+        report = Bench(engine, plan, on_progress).run()
     if args.json:
         write_atomically(args.json, msgspec.json.format(msgspec.json.encode(report)) + b"\n")
     _show(report)
@@ -124,9 +125,8 @@ def _show(report: BenchReport) -> None:
         markup=False,
         soft_wrap=True,
     )
-    out.print(_runs_table(report))
-    if report.ratios:
-        out.print(_ratios_table(report))
+    for case in dict.fromkeys(run_.case for run_ in report.runs):
+        out.print(_table(report, case))
     if report.streams_agree:
         out.print("All policies gave the same tokens for every request: they saw the same routing.")
     else:
@@ -136,26 +136,29 @@ def _show(report: BenchReport) -> None:
         )
 
 
-def _runs_table(report: BenchReport) -> Table:
-    n_rounds = max(run.round for run in report.runs) + 1
-    table = Table(title=f"Medians of {n_rounds} rounds, per step", title_justify="left")
-    for name in ("policy", "requests", "cache", "link"):
-        table.add_column(name)
-    for name in ("tokens/s", "step ms", "compute", "link", "both", "hits", "fetched", "wasted"):
-        table.add_column(name, justify="right")
-    groups: dict[tuple[tuple[int, float, int], str], list[BenchRun]] = {}
-    for run_ in report.runs:
-        groups.setdefault((run_.case, run_.policy), []).append(run_)
-    order = list(dict.fromkeys(run_.policy for run_ in report.runs if run_.round == 0))
-    for (case, policy), runs in sorted(
-        groups.items(), key=lambda item: (item[0][0][1:], item[0][0][0], order.index(item[0][1]))
-    ):
+def _table(report: BenchReport, case: tuple[int, float, int]) -> Table:
+    """One case: medians over the rounds, and the first policy against each other one."""
+    requests, cache, bytes_per_s = case
+    link = LinkSpeed(bytes_per_s)
+    own = [run_ for run_ in report.runs if run_.case == case]
+    policies = list(dict.fromkeys(run_.policy for run_ in own if run_.round == 0))
+    table = Table(
+        title=f"{requests} requests, cache {cache:.0%}, link {link}"
+        f"{' (emulated)' if link.emulated else ''}",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 0, 0, 1),
+    )
+    table.add_column("policy", no_wrap=True)
+    for name in ("tok/s", "step ms", "compute", "link", "both", "hits", "fetched", "wasted"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(f"{policies[0]} is", justify="right", no_wrap=True)
+    for policy in policies:
+        runs = [run_ for run_ in own if run_.policy == policy]
         step_ms = medians(runs, "step_ms")
+        ratio = next((r for r in report.ratios if r.b == policy and r.case == case), None)
         table.add_row(
             policy,
-            str(case[0]),
-            f"{case[1]:.0%}",
-            _link(case[2]),
             f"{medians(runs, 'tokens_per_s'):.2f}",
             f"{step_ms:.1f}",
             *(
@@ -165,28 +168,6 @@ def _runs_table(report: BenchReport) -> Table:
             f"{medians(runs, 'hit_rate'):.0%}",
             f"{medians(runs, 'fetched'):.1f}",
             f"{medians(runs, 'wasted'):.1f}",
+            f"{ratio.median:.2f}x ({ratio.min:.2f}..{ratio.max:.2f})" if ratio else "",
         )
     return table
-
-
-def _ratios_table(report: BenchReport) -> Table:
-    table = Table(title="Tokens/s within each round", title_justify="left")
-    for name in ("ratio", "requests", "cache", "link"):
-        table.add_column(name)
-    for name in ("median", "min .. max"):
-        table.add_column(name, justify="right")
-    for ratio in report.ratios:
-        table.add_row(
-            f"{ratio.a} / {ratio.b}",
-            str(ratio.requests),
-            f"{ratio.cache_fraction:.0%}",
-            _link(ratio.link_bytes_per_s),
-            f"{ratio.median:.2f}x",
-            f"{ratio.min:.2f} .. {ratio.max:.2f}",
-        )
-    return table
-
-
-def _link(bytes_per_s: int) -> str:
-    speed = LinkSpeed(bytes_per_s)
-    return f"{speed} emulated" if speed.emulated else "full"

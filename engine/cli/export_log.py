@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from rich.table import Table
+from rich.table import Column, Table
 
 from engine import errors, folders
 from engine.cli.arguments import Commands, positive
@@ -65,7 +65,7 @@ def _folder(name: str | None) -> Path:
 
 
 def _list() -> int:
-    table = Table("run", "model", "started (UTC)", "ended", "policy", "cache")
+    table = Table(Column("run", no_wrap=True), "model", "started (UTC)", "ended", "policy", "cache")
     for folder in run_folders():
         try:
             meta = RunLog(folder).meta

@@ -21,14 +21,18 @@ from engine import native, sizes
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
+# Of tables in files and pipes; a terminal has its own width.
+_WIDTH = 140
+
+
 def stdout() -> Console:
     """A console on today's stdout."""
-    return Console(highlight=False)
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
 
 
 def stderr() -> Console:
     """A console on today's stderr."""
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else _WIDTH)
 
 
 def visible(text: str) -> str:

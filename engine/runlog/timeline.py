@@ -84,7 +84,6 @@ def timeline_figure(records: Records, steps: metrics.Steps, title: str = "") -> 
 
 
 def _requests(records: Records) -> list[int]:
-    """Requests in the order of their lanes in a group's bit mask: by id."""
     issued = trace.of(records, Event.HIT, Event.JOIN, Event.MISS)
     issued = issued[issued["step"] >= 0]
     return [int(request) for request in np.unique(issued["request"]) if request >= 0]
@@ -108,8 +107,10 @@ def _draw_device(
     for row in trace.of(records, Event.GROUP):
         at = (int(row["begin_ns"]) - begin) / 1e6
         width = (int(row["end_ns"]) - int(row["begin_ns"])) / 1e6
-        members = [r for n, r in enumerate(requests) if int(row["b"]) >> n & 1] or requests[:1]
-        height = _DEVICE_HEIGHT / max(1, len(members))
+        members = [r for r in requests if int(row["b"]) >> r % 32 & 1]
+        if len(members) != row["a"]:  # more than 32 requests share the bits
+            members = [-1]
+        height = _DEVICE_HEIGHT / len(members)
         for n, request in enumerate(members):
             low = _DEVICE_HEIGHT - (n + 1) * height
             stripes.setdefault((request, low, height), []).append((at, width))
@@ -126,7 +127,11 @@ def _draw_device(
             )
     for (request, low, height), spans in stripes.items():
         axes.broken_barh(
-            spans, (low, height), color=colours[request], edgecolor="white", linewidth=0.3
+            spans,
+            (low, height),
+            color=colours.get(request, _SHARED),
+            edgecolor="white",
+            linewidth=0.3,
         )
 
 
