@@ -2,7 +2,7 @@
 
 #include <sys/mman.h>
 
-#include <cerrno>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -12,6 +12,10 @@
 namespace runahead {
 
 ReservedMemory::ReservedMemory(size_t bytes) : size_(bytes) {
+  if (bytes > SIZE_MAX - kHugePageBytes - kPageBytes) {
+    throw Error(ErrorCode::kNoMemory,
+                "cannot reserve " + std::to_string(bytes) + " bytes of memory for experts");
+  }
   mapping_bytes_ = align_up(bytes, kPageBytes) + kHugePageBytes;
   int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 #ifdef MAP_NORESERVE

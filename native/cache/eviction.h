@@ -2,11 +2,15 @@
 //
 // Eviction chooses which unpinned resident expert gives up its slot. One instance serves one slot
 // class. Called by the owner of the ExpertCache only, under the same lock.
+//
+// It knows only the experts that may be chosen now; who is pinned or loading is the cache's matter.
+// "Recently used" counts from the end of a use: an expert is in use while it is pinned.
 
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "base/ids.h"
@@ -18,6 +22,7 @@ class Eviction {
   virtual ~Eviction() = default;
 
   // A job asked for `id` (hit, join or miss): once per job, whether or not it is resident.
+  // REQUIRES: `id` is not evictable (the cache pins first).
   virtual void used(ExpertId id) = 0;
   // `id` is resident and unpinned: it may be chosen from now on.
   virtual void evictable(ExpertId id, SlotId slot) = 0;
@@ -28,9 +33,11 @@ class Eviction {
   [[nodiscard]] virtual ExpertId victim() const = 0;
 };
 
+// The names make_eviction() takes, in the order they are listed to people.
+[[nodiscard]] std::span<const std::string_view> eviction_names();
+
 // "lfu": fewest uses since the engine opened, absent experts keep their counts (the paper's).
 // "lru": longest unused. Throws Error(kInvalid) naming the known ones for another name.
-// n_expert_ids = n_layer * n_expert, the range of layer * n_expert + expert.
 [[nodiscard]] std::unique_ptr<Eviction> make_eviction(std::string_view name, int32_t n_layer,
                                                       int32_t n_expert);
 

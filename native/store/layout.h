@@ -39,6 +39,10 @@ struct SlotClass {
   bool operator==(const SlotClass&) const = default;
 };
 
+// Fills in `bytes` and `offset` of matrices whose role, type, n_in and n_out are known.
+// REQUIRES: n_in is a multiple of the type's block.
+[[nodiscard]] SlotClass make_slot_class(std::vector<ExpertMatrix> matrices);
+
 struct StoreLayout {
   int32_t n_layer = 0;                  // layers of the model
   int32_t n_expert = 0;                 // experts of a MoE layer

@@ -1,0 +1,1 @@
+"""Bench models: random GGUFs of real shapes, with calibrated routing."""

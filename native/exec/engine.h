@@ -1,0 +1,177 @@
+// exec/engine.h
+//
+// Engine is one open model: it admits requests, prefills and decodes them on its own thread, and hands out what
+// happened. The life of a request is told in ARCHITECTURE.md.
+//
+// Public functions may be called from any thread and never wait for compute. The engine thread owns sessions, requests
+// and the device; callers talk to it through queues under `mutex_`. The cache is resized by the caller directly, under
+// the feed's lock.
+
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "exec/expert_feed.h"
+#include "exec/forward.h"
+#include "exec/request.h"
+#include "exec/stepper.h"
+#include "exec/tracer.h"
+#include "model/family.h"
+#include "model/vocab.h"
+
+namespace runahead {
+
+enum class StoreKind : uint8_t { kPack, kGguf, kMemory };
+
+struct EngineOptions {
+  StoreKind store = StoreKind::kPack;
+  std::string pack_path;
+  uint64_t cache_bytes = 0;  // 0: all experts
+  Policy policy;
+  int32_t n_threads = 0;
+  FetcherOptions fetcher;
+  int32_t max_requests = 16;
+  int32_t context = 4096;
+  int32_t prefill_chunk = 512;
+  bool verify_reads = false;
+  bool staged = false;
+  uint64_t fault_seed = 0;
+};
+
+// (stage, done, of how many) -> go on?
+using OpenProgress = std::function<bool(const char* stage, uint64_t done, uint64_t total)>;
+
+struct EngineEvent {
+  enum class Kind : uint8_t { kPrefill, kToken, kEnd, kNotice };
+  Kind kind;
+  int32_t request = -1;
+  int64_t a = 0;       // prefill: tokens done; token: its id
+  int64_t b = 0;       // prefill: of how many
+  std::string text;    // token: its bytes; end: reason; notice: text
+  std::string detail;  // end: what went wrong
+};
+
+struct CacheSize {
+  uint64_t bytes = 0;
+  int64_t slots = 0;
+  std::string reason;  // why it is not what was asked for; "" when it is
+};
+
+struct EngineStats {
+  uint64_t steps = 0;
+  CacheCounters cache;
+  uint64_t fetched_bytes = 0;
+  int64_t cache_slots = 0;
+  int64_t cache_in_use = 0;
+  uint64_t cache_bytes = 0;
+  int32_t active_requests = 0;
+  int32_t queued_requests = 0;
+  uint64_t dropped_records = 0;
+};
+
+class Engine {
+ public:
+  // Throws Error; nothing is left behind then.
+  Engine(const std::string& model_path, const EngineOptions& options, const OpenProgress& progress);
+  // Ends running requests as cancelled and joins.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Throws Error(kInvalid) for an empty or too long prompt, an unknown or busy session, bad sampling options.
+  int32_t submit(RequestOptions options);
+  int32_t open_session();
+  void close_session(int32_t session);
+  void cancel(int32_t request);
+
+  // True when poll() would return something.
+  bool wait(double timeout_s);
+  std::vector<EngineEvent> poll();
+  // Of a finished keep_logits request, then forgotten.
+  std::vector<float> take_logits(int32_t request);
+
+  CacheSize set_cache(uint64_t bytes);
+  // From the next step on. `cold` empties the cache and forgets use counts.
+  void set_policy(const Policy& policy, bool cold);
+  void set_link(uint64_t bytes_per_s);
+
+  [[nodiscard]] EngineStats stats();
+  size_t drain(std::vector<Record>& out);
+  [[nodiscard]] std::vector<JobStatus> progress_table();
+
+  [[nodiscard]] const Hparams& hparams() const { return hparams_; }
+  [[nodiscard]] const Vocab& vocab() const { return *vocab_; }
+  [[nodiscard]] const StoreLayout& layout() const { return store_->layout(); }
+  [[nodiscard]] const Device& device() const { return *device_; }
+  [[nodiscard]] uint64_t resident_bytes() const { return weights_->bytes(); }
+  [[nodiscard]] const EngineOptions& options() const { return options_; }
+  // The smallest cache in which one request can run by the scheduler.
+  [[nodiscard]] uint64_t min_cache_bytes() const;
+
+ private:
+  void open_store(const GgufExperts& experts, const OpenProgress& progress);
+  void run();
+  void admit();
+  void prefill_one();
+  void decode_all();
+  void take_token(Request& request, std::span<const float> logits);
+  void finish(Request& request, const char* reason, const std::string& detail);
+  void finish_result(const Stepper::Result& result);
+  void fail_all(const std::string& why);
+  void emit(EngineEvent event);
+  std::unique_ptr<Session> make_session() const;
+  [[nodiscard]] CacheSize cache_size(std::string reason);
+
+  EngineOptions options_;
+  Hparams hparams_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Family> family_;
+  std::unique_ptr<Vocab> vocab_;
+  std::unique_ptr<Weights> weights_;
+  std::unique_ptr<ExpertStore> store_;
+  std::unique_ptr<ExpertStore> faulty_;  // wraps store_, tests only
+  std::vector<std::unique_ptr<SlotPool>> pools_;
+  std::unique_ptr<ExpertFeed> feed_;
+  std::unique_ptr<Forward> forward_;
+  std::unique_ptr<Stepper> stepper_;
+  Tracer tracer_{1 << 16};
+
+  // Engine thread only.
+  std::vector<std::unique_ptr<Request>> active_;
+  std::vector<int32_t> free_rows_;
+  size_t next_prefill_ = 0;
+  bool told_waves_ = false;
+  std::vector<float> logits_;
+
+  std::mutex mutex_;
+  std::condition_variable work_;    // for the engine thread
+  std::condition_variable news_;    // for wait()
+  // Guarded by mutex_.
+  std::deque<std::unique_ptr<Request>> queue_;
+  std::map<int32_t, std::unique_ptr<Session>> sessions_;
+  std::map<int32_t, Request*> requests_;  // queued or active
+  std::map<int32_t, std::vector<float>> kept_logits_;
+  std::deque<EngineEvent> events_;
+  std::optional<std::pair<Policy, bool>> new_policy_;
+  int32_t next_request_ = 0;
+  int32_t next_session_ = 0;
+  uint64_t n_steps_ = 0;
+  int32_t n_active_ = 0;
+  bool stop_ = false;
+
+  std::vector<Record> resizes_;  // guarded by the feed's lock: the tracer has one writer, resizes come from any thread
+  std::mutex drain_mutex_;
+  std::jthread thread_;  // last: it uses all of the above
+};
+
+}  // namespace runahead

@@ -1,0 +1,113 @@
+#include "exec/expert_feed.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace runahead {
+namespace {
+
+CacheGeometry geometry_of(const StoreLayout& layout, const std::vector<std::unique_ptr<SlotPool>>& pools) {
+  CacheGeometry geometry{layout.n_layer, layout.n_expert, layout.class_of_layer, {}};
+  for (const auto& pool : pools) {
+    geometry.max_slots.push_back(pool->max_slots());
+  }
+  return geometry;
+}
+
+}  // namespace
+
+ExpertFeed::ExpertFeed(const ExpertStore& store, const std::vector<std::unique_ptr<SlotPool>>& pools,
+                       const Policy& policy, const FetcherOptions& options)
+    : store_(store),
+      pools_(pools),
+      cache_(geometry_of(store.layout(), pools), policy.eviction),
+      scheduler_(std::make_unique<Scheduler>(policy, cache_)),
+      waves_(cache_) {
+  cache_.on_slot_given_up = [this](int32_t c, SlotId slot) { pools_[static_cast<size_t>(c)]->give_up(slot); };
+  fetcher_ = std::make_unique<Fetcher>(store, *this, options);
+}
+
+void ExpertFeed::set_policy(const Policy& policy) {
+  auto scheduler = std::make_unique<Scheduler>(policy, cache_);
+  cache_.set_eviction(policy.eviction);
+  scheduler_ = std::move(scheduler);
+}
+
+void ExpertFeed::issued(std::span<const IssuedExpert> experts) {
+  int32_t misses = 0;
+  for (const IssuedExpert& expert : experts) {
+    if (expert.acquired.outcome == Outcome::kMiss) {
+      pool_of(expert.id).used(expert.acquired.slot);
+      ++misses;
+    }
+  }
+  if (misses > 0) {
+    fetcher_->wake(misses);
+  }
+}
+
+void ExpertFeed::wait(std::unique_lock<std::mutex>& lock) { changed_.wait(lock); }
+
+std::vector<ExpertFeed::Failure> ExpertFeed::take_failures() { return std::exchange(failures_, {}); }
+
+std::vector<int32_t> ExpertFeed::slots_for(uint64_t bytes) const {
+  const StoreLayout& layout = store_.layout();
+  const double fraction = std::min(1.0, static_cast<double>(bytes) / static_cast<double>(layout.total_bytes()));
+  std::vector<int32_t> slots;
+  for (size_t c = 0; c < layout.classes.size(); ++c) {
+    // Half a slot of slack, so that bytes computed from a number of slots give that number again.
+    slots.push_back(static_cast<int32_t>(fraction * static_cast<double>(layout.n_experts_in(static_cast<int32_t>(c))) + 0.5));
+  }
+  return slots;
+}
+
+void ExpertFeed::set_slots(const std::vector<int32_t>& slots) {
+  for (size_t c = 0; c < slots.size(); ++c) {
+    for (const ExpertCache::Vacated& vacated : cache_.set_capacity(static_cast<int32_t>(c), slots[c])) {
+      pools_[c]->give_up(vacated.slot);
+    }
+  }
+}
+
+std::optional<FetchTask> ExpertFeed::next_task() {
+  const std::lock_guard guard(mutex_);
+  const std::optional<Fetch> fetch = serving_waves_ ? waves_.next_fetch() : scheduler_->next_fetch();
+  if (!fetch) {
+    return std::nullopt;
+  }
+  FetchTask task;
+  task.id = fetch->id;
+  task.slot = fetch->slot;
+  task.destination = pool_of(fetch->id).host_pointer(fetch->slot);
+  task.request = to_int(fetch->request);
+  task.step = step_;
+  task.prefetch = fetch->prefetch;
+  return task;
+}
+
+void ExpertFeed::put(const FetchTask& task, uint64_t offset, std::span<const std::byte> bytes) {
+  pool_of(task.id).put(task.slot, offset, bytes);
+}
+
+void ExpertFeed::task_finished(const FetchTask& task, const std::optional<std::string>& error) {
+  const std::lock_guard guard(mutex_);
+  bool changed = true;
+  if (error) {
+    Failure failure{task.id, *error, {}};
+    if (serving_waves_) {
+      waves_.fetch_failed(task.id);
+    } else {
+      failure.requests = scheduler_->fetch_failed(task.id);
+    }
+    failures_.push_back(std::move(failure));
+  } else {
+    fetched_bytes_ += store_.layout().record_bytes(task.id);
+    changed = serving_waves_ ? waves_.fetch_finished(task.id) : scheduler_->fetch_finished(task.id);
+  }
+  if (changed || cache_.unpinned_loading(cache_.class_of(task.id)) == 0) {
+    changed_.notify_all();
+  }
+}
+
+}  // namespace runahead

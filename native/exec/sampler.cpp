@@ -1,0 +1,73 @@
+#include "exec/sampler.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace runahead {
+namespace {
+
+constexpr int32_t kPenaltyWindow = 64;  // last tokens that repeat_penalty looks at
+
+void check_range(const char* name, double value, double min, double max) {
+  if (!(value >= min && value <= max)) {
+    throw Error(ErrorCode::kInvalid, std::string(name) + " " + std::to_string(value) + " is not between " +
+                                         std::to_string(min) + " and " + std::to_string(max));
+  }
+}
+
+}  // namespace
+
+Sampler::Sampler(const Vocab& vocab, const SamplerOptions& o)
+    : chain_(llama_sampler_chain_init(llama_sampler_chain_default_params()), llama_sampler_free) {
+  check_range("temperature", o.temperature, 0.0, 100.0);
+  check_range("top_k", o.top_k, 0, INT32_MAX);
+  check_range("top_p", o.top_p, 0.0, 1.0);
+  check_range("min_p", o.min_p, 0.0, 1.0);
+  check_range("repeat_penalty", o.repeat_penalty, 0.01, 100.0);
+  const auto add = [&](llama_sampler* sampler) { llama_sampler_chain_add(chain_.get(), sampler); };
+  if (!o.grammar.empty()) {
+    llama_sampler* grammar = llama_sampler_init_grammar(vocab.get(), o.grammar.c_str(), "root");
+    if (grammar == nullptr) {
+      throw Error(ErrorCode::kInvalid, "the grammar cannot be parsed (GBNF with a rule named 'root' is expected)");
+    }
+    add(grammar);
+  }
+  if (o.repeat_penalty != 1.0F) {
+    add(llama_sampler_init_penalties(vocab.size(), kPenaltyWindow, o.repeat_penalty, 0.0F, 0.0F));
+  }
+  if (o.temperature == 0.0F) {
+    add(llama_sampler_init_greedy());
+  } else {
+    if (o.top_k > 0) {
+      add(llama_sampler_init_top_k(o.top_k));
+    }
+    if (o.top_p < 1.0F) {
+      add(llama_sampler_init_top_p(o.top_p, 1));
+    }
+    if (o.min_p > 0.0F) {
+      add(llama_sampler_init_min_p(o.min_p, 1));
+    }
+    add(llama_sampler_init_temp(o.temperature));
+    add(llama_sampler_init_dist(o.seed));
+  }
+  candidates_.resize(static_cast<size_t>(vocab.size()));
+}
+
+int32_t Sampler::sample(std::span<const float> logits) {
+  const size_t n = std::min(candidates_.size(), logits.size());
+  for (size_t i = 0; i < n; ++i) {
+    candidates_[i] = {static_cast<llama_token>(i), logits[i], 0.0F};
+  }
+  llama_token_data_array array{candidates_.data(), n, -1, false};
+  llama_sampler_apply(chain_.get(), &array);
+  CHECK(array.selected >= 0 && static_cast<size_t>(array.selected) < array.size);
+  const llama_token token = array.data[array.selected].id;
+  llama_sampler_accept(chain_.get(), token);
+  return token;
+}
+
+void Sampler::accept(int32_t token) { llama_sampler_accept(chain_.get(), token); }
+
+}  // namespace runahead

@@ -1,0 +1,343 @@
+#include "exec/stepper.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace runahead {
+
+Lane Stepper::lane_of(const Request& request) const {
+  // The mask already shows the token that is being computed.
+  return {request.row, &request.session->kv, request.session->kv.length() - 1};
+}
+
+void Stepper::wait(std::unique_lock<std::mutex>& lock) {
+  const int64_t begin = now_ns();
+  feed_.wait(lock);
+  waited_ns_ += now_ns() - begin;
+}
+
+bool Stepper::start_step(const std::vector<State>& states) {
+  std::vector<RequestId> ids;
+  for (const State& state : states) {
+    ids.push_back(state.request->id);
+  }
+  const auto n_requests = static_cast<int32_t>(ids.size());
+  std::unique_lock lock = feed_.lock();
+  const int32_t needed = Scheduler::slots_needed(n_requests, hparams_.n_expert_used);
+  for (int32_t c = 0; c < feed_.cache().n_class(); ++c) {
+    if (feed_.cache().capacity(c) < needed) {
+      return false;
+    }
+  }
+  // Fetches that cancelled jobs left behind still hold slots: they end by themselves.
+  while (!feed_.scheduler().can_start(n_requests, hparams_.n_expert_used)) {
+    wait(lock);
+  }
+  feed_.serve_waves(false);
+  feed_.set_step(step_);
+  feed_.scheduler().step_started(ids);
+  return true;
+}
+
+std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests, std::vector<float>& logits) {
+  const int64_t begin = now_ns();
+  tracer_.set_step(++step_);
+  (void)forward_.take_device_ns();
+  waited_ns_ = 0;
+  n_groups_ = 0;
+  std::vector<State> states;
+  for (Request* request : requests) {
+    KvCache& kv = request->session->kv;
+    kv.reserve(kv.length() + 1);
+    kv.set_length(kv.length() + 1);
+    states.push_back({request, {}, {}, "", false});
+  }
+  // Columns of similar length stand together, so that fewer shapes of graphs are needed.
+  std::stable_sort(states.begin(), states.end(), [](const State& a, const State& b) {
+    return kv_bucket(a.request->session->kv.length()) < kv_bucket(b.request->session->kv.length());
+  });
+  used_waves_ = !start_step(states);
+  if (used_waves_) {
+    decode_by_waves(states);
+  } else {
+    decode_by_scheduler(states);
+  }
+
+  std::vector<int32_t> rows;
+  std::vector<Result> results;
+  for (State& state : states) {
+    KvCache& kv = state.request->session->kv;
+    Result result{state.request, state.cancelled, state.error};
+    if (result.left()) {
+      kv.set_length(kv.length() - 1);  // what was written for the token is not whole
+    } else {
+      state.request->session->tokens.push_back(state.request->next_token);
+      rows.push_back(state.request->row);
+    }
+    results.push_back(std::move(result));
+  }
+  logits.resize(rows.size() * static_cast<size_t>(hparams_.n_vocab));
+  if (!rows.empty()) {
+    const int64_t head = now_ns();
+    forward_.head(true, rows, logits);
+    tracer_.span(Event::kHead, head, -1, -1, static_cast<int64_t>(rows.size()), 0);
+  }
+  // What is neither the device nor waiting is ours: scheduling, cache, graphs, trace.
+  const int64_t own_ns = now_ns() - begin - forward_.take_device_ns() - waited_ns_;
+  tracer_.span(Event::kScheduler, now_ns() - own_ns, -1, -1, 0, 0);
+  tracer_.span(Event::kStep, begin, -1, -1, static_cast<int64_t>(requests.size()), n_groups_);
+  return results;
+}
+
+void Stepper::issue(State& state, int32_t layer, const RoutingResult& routing,
+                    size_t column) {
+  const auto k = static_cast<size_t>(hparams_.n_expert_used);
+  const auto begin = static_cast<ptrdiff_t>(column * k);
+  const auto end = begin + static_cast<ptrdiff_t>(k);
+  state.experts.assign(routing.experts.begin() + begin, routing.experts.begin() + end);
+  state.weights.assign(routing.weights.begin() + begin, routing.weights.begin() + end);
+  const auto issued = feed_.scheduler().routed(state.request->id, layer, state.experts);
+  feed_.issued(issued);
+  tracer_.cache_decisions(state.request->id, issued, hparams_.n_expert);
+}
+
+void Stepper::leave_cancelled(std::vector<State>& states) {
+  for (State& state : states) {
+    if (!state.cancelled && state.request->cancelled.load(std::memory_order_relaxed)) {
+      state.cancelled = true;
+      feed_.scheduler().cancel(state.request->id);
+    }
+  }
+}
+
+void Stepper::leave_failed(std::vector<State>& states) {
+  for (const ExpertFeed::Failure& failure : feed_.take_failures()) {
+    for (State& state : states) {
+      if (std::find(failure.requests.begin(), failure.requests.end(), state.request->id) != failure.requests.end()) {
+        state.error = failure.message;
+      }
+    }
+  }
+}
+
+void Stepper::decode_by_scheduler(std::vector<State>& states) {
+  std::map<RequestId, State*> by_id;
+  Batch batch;
+  std::vector<int32_t> tokens;
+  for (State& state : states) {
+    by_id[state.request->id] = &state;
+    batch.lanes.push_back(lane_of(*state.request));
+    tokens.push_back(state.request->next_token);
+  }
+  batch.n = static_cast<int32_t>(states.size());
+  RoutingResult routing;
+  const int64_t front = now_ns();
+  forward_.front(batch, tokens, routing);
+  tracer_.span(Event::kFront, front, -1, 0, batch.n, 0);
+
+  std::unique_lock lock = feed_.lock();
+  Scheduler& scheduler = feed_.scheduler();
+  for (size_t i = 0; i < states.size(); ++i) {
+    issue(states[i], 0, routing, i);
+  }
+  std::vector<int32_t> slots;
+  std::vector<float> weights;
+  while (true) {
+    leave_failed(states);
+    leave_cancelled(states);
+    const std::optional<Group> group = scheduler.next_group();
+    if (!group) {
+      if (scheduler.step_finished()) {
+        return;
+      }
+      wait(lock);
+      continue;
+    }
+    batch.lanes.clear();
+    slots.clear();
+    weights.clear();
+    int64_t rows = 0;
+    for (const RequestId id : group->requests) {
+      const State& state = *by_id[id];
+      batch.lanes.push_back(lane_of(*state.request));
+      for (const int32_t expert : state.experts) {
+        slots.push_back(to_int(*feed_.cache().slot_of({group->layer, expert})));
+      }
+      weights.insert(weights.end(), state.weights.begin(), state.weights.end());
+      rows |= int64_t{1} << (state.request->row % 32);
+    }
+    batch.n = static_cast<int32_t>(group->requests.size());
+    lock.unlock();
+
+    const bool last_layer = group->layer == hparams_.n_layer - 1;
+    const int64_t begin = now_ns();
+    forward_.job(Start::kExperts, group->layer, batch, slots, weights, last_layer ? nullptr : &routing);
+    tracer_.span(Event::kGroup, begin, -1, group->layer, batch.n, rows);
+    ++n_groups_;
+
+    lock.lock();
+    scheduler.group_finished(*group, last_layer);
+    if (!last_layer) {
+      for (size_t i = 0; i < group->requests.size(); ++i) {
+        if (!scheduler.has_left(group->requests[i])) {
+          issue(*by_id[group->requests[i]], group->layer + 1, routing, i);
+        }
+      }
+    }
+  }
+}
+
+bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request, std::span<const int32_t> experts,
+                        int32_t only_column, std::string& error, const std::function<bool()>& stop, int32_t& n_waves) {
+  // The columns of every expert, and its place among theirs.
+  const int32_t k = hparams_.n_expert_used;
+  std::vector<ExpertColumns> columns(static_cast<size_t>(hparams_.n_expert));
+  const int32_t first = only_column < 0 ? 0 : only_column;
+  const int32_t last = only_column < 0 ? batch.n : only_column + 1;
+  for (int32_t column = first; column < last; ++column) {
+    for (int32_t place = 0; place < k; ++place) {
+      ExpertColumns& expert = columns[static_cast<size_t>(experts[static_cast<size_t>(column * k + place)])];
+      expert.columns.push_back(column);
+      expert.places.push_back(place);
+    }
+  }
+  std::vector<int32_t> distinct;
+  for (int32_t expert = 0; expert < hparams_.n_expert; ++expert) {
+    if (!columns[static_cast<size_t>(expert)].columns.empty()) {
+      distinct.push_back(expert);
+    }
+  }
+
+  std::unique_lock lock = feed_.lock();
+  feed_.serve_waves(true);
+  feed_.set_step(step_);
+  Waves& waves = feed_.waves();
+  auto issued = waves.begin(request, layer, distinct);
+  feed_.issued(issued);
+  tracer_.cache_decisions(request, issued, hparams_.n_expert);
+  while (!waves.finished()) {
+    if (stop()) {
+      waves.abandon();
+      break;
+    }
+    const std::optional<Waves::Wave> wave = waves.next_wave();
+    if (!wave) {
+      wait(lock);
+      continue;
+    }
+    std::vector<ExpertColumns> part;
+    int64_t n_pairs = 0;
+    for (size_t i = 0; i < wave->experts.size(); ++i) {
+      ExpertColumns& expert = columns[static_cast<size_t>(wave->experts[i])];
+      expert.slot = wave->slots[i];
+      n_pairs += static_cast<int64_t>(expert.columns.size());
+      part.push_back(std::move(expert));
+    }
+    lock.unlock();
+    const int64_t begin = now_ns();
+    forward_.wave(layer, batch, part);
+    tracer_.span(Event::kWave, begin, to_int(request), layer, static_cast<int64_t>(part.size()), n_pairs);
+    ++n_waves;
+    lock.lock();
+    waves.finish_wave(*wave);
+    issued = waves.issued();
+    feed_.issued(issued);
+    tracer_.cache_decisions(request, issued, hparams_.n_expert);
+  }
+  const auto failures = feed_.take_failures();
+  if (!failures.empty()) {
+    error = failures.front().message;
+    return false;
+  }
+  return !stop();
+}
+
+void Stepper::decode_by_waves(std::vector<State>& states) {
+  Batch batch;
+  std::vector<int32_t> tokens;
+  for (State& state : states) {
+    batch.lanes.push_back(lane_of(*state.request));
+    tokens.push_back(state.request->next_token);
+  }
+  batch.n = static_cast<int32_t>(states.size());
+  RoutingResult routing;
+  const int64_t front = now_ns();
+  forward_.front(batch, tokens, routing);
+  tracer_.span(Event::kFront, front, -1, 0, batch.n, 0);
+  const auto all_cancelled = [&] {
+    return std::all_of(states.begin(), states.end(), [](const State& s) { return s.request->cancelled.load(); });
+  };
+  for (int32_t layer = 0; layer < hparams_.n_layer; ++layer) {
+    std::string error;
+    const bool done = run_waves(layer, batch, states.front().request->id, routing.experts, -1, error, all_cancelled, n_groups_);
+    if (!done) {
+      // All requests share the waves of a layer, so all need the expert that cannot be read.
+      for (State& state : states) {
+        state.error = error;
+        state.cancelled = error.empty();
+      }
+      return;
+    }
+    const std::vector<float> weights = routing.weights;
+    const bool last_layer = layer == hparams_.n_layer - 1;
+    const int64_t begin = now_ns();
+    forward_.job(Start::kCombine, layer, batch, {}, weights, last_layer ? nullptr : &routing);
+    tracer_.span(Event::kGroup, begin, -1, layer, batch.n, 0);
+  }
+  for (State& state : states) {
+    state.cancelled = state.request->cancelled.load(std::memory_order_relaxed);
+  }
+}
+
+Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
+  const int64_t begin = now_ns();
+  tracer_.set_step(-1);
+  KvCache& kv = request.session->kv;
+  const int32_t position = request.n_prefilled;
+  const int32_t n = std::min(prefill_chunk_, request.n_prompt() - position);
+  const bool last_chunk = position + n == request.n_prompt();
+  const bool keep_logits = request.options.keep_logits;
+  kv.reserve(position + n);
+  kv.set_length(position);
+  Batch batch{false, {{0, &kv, position}}, n};
+  const std::span<const int32_t> tokens(request.options.prompt.data() + position, static_cast<size_t>(n));
+  const auto stop = [&] { return request.cancelled.load(std::memory_order_relaxed); };
+
+  RoutingResult routing;
+  int32_t n_waves = 0;
+  forward_.front(batch, tokens, routing);
+  for (int32_t layer = 0; layer < hparams_.n_layer; ++layer) {
+    const bool last_layer = layer == hparams_.n_layer - 1;
+    if (last_layer && !last_chunk && !keep_logits) {
+      break;  // only keys and values of this chunk will be needed
+    }
+    const int32_t only_column = last_layer && !keep_logits ? n - 1 : -1;
+    std::string error;
+    if (!run_waves(layer, batch, request.id, routing.experts, only_column, error, stop, n_waves)) {
+      return {&request, error.empty(), error};
+    }
+    const std::vector<float> weights = routing.weights;
+    forward_.job(Start::kCombine, layer, batch, {}, weights, last_layer ? nullptr : &routing);
+  }
+  if (keep_logits) {
+    const size_t before = request.logits.size();
+    request.logits.resize(before + static_cast<size_t>(n) * static_cast<size_t>(hparams_.n_vocab));
+    forward_.head_of_chunk(n, std::span(request.logits).subspan(before));
+  }
+  if (last_chunk) {
+    logits.resize(static_cast<size_t>(hparams_.n_vocab));
+    const int32_t row = n - 1;
+    forward_.head(false, std::span(&row, 1), logits);
+  }
+  kv.set_length(position + n);
+  request.session->tokens.insert(request.session->tokens.end(), tokens.begin(), tokens.end());
+  request.n_prefilled += n;
+  tracer_.span(Event::kPrefill, begin, to_int(request.id), -1, n, n_waves);
+  return {&request, false, ""};
+}
+
+}  // namespace runahead

@@ -1,0 +1,58 @@
+// model/family.h
+//
+// A family is how one architecture reads its hyper-parameters, names its tensors and builds its layers from the
+// Builder's blocks. One short file each; adding one means adding its file and its line in family.cpp.
+//
+// The parts of a job graph, in order: moe (or embed, for the front), attention, route; head ends a step.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gguf/gguf_file.h"
+#include "model/builder.h"
+#include "model/hparams.h"
+#include "model/weights.h"
+#include "store/gguf_experts.h"
+
+namespace runahead {
+
+// How an expert multiplies its matrices; differs between decode (over slots) and prefill (one expert at a time).
+using ExpertProduct = std::function<ggml_tensor*(int32_t matrix, ggml_tensor* x)>;
+
+class Family {
+ public:
+  virtual ~Family() = default;
+
+  [[nodiscard]] virtual Hparams read_hparams(const GgufFile& file) const = 0;
+  [[nodiscard]] virtual std::vector<TensorSpec> model_tensors(const Hparams& h) const = 0;
+  [[nodiscard]] virtual std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const = 0;
+  // The matrices of an expert; their order is that of ExpertProduct's `matrix`.
+  [[nodiscard]] virtual std::vector<ExpertRole> expert_roles() const = 0;
+
+  // tokens: I32 [n] -> x [n_embd, n]
+  [[nodiscard]] virtual ggml_tensor* embed(Builder& b, ggml_tensor* tokens) const = 0;
+  // x -> the residual after attention, [n_embd, n]
+  [[nodiscard]] virtual ggml_tensor* attention(Builder& b, ggml_tensor* x) const = 0;
+  // The same residual -> which experts.
+  [[nodiscard]] virtual Routing route(Builder& b, ggml_tensor* x) const = 0;
+  // What the experts read: [n_embd, n].
+  [[nodiscard]] virtual ggml_tensor* expert_input(Builder& b, ggml_tensor* x) const = 0;
+  // One or several experts' FFN: x [n_embd, ...] -> [n_embd, ...].
+  [[nodiscard]] virtual ggml_tensor* expert_ffn(Builder& b, ggml_tensor* x, const ExpertProduct& product) const = 0;
+  // x [n_embd, n] -> logits [n_vocab, n]
+  [[nodiscard]] virtual ggml_tensor* head(Builder& b, ggml_tensor* x) const = 0;
+};
+
+// Throws Error(kUnsupported) naming the architecture and the supported ones.
+[[nodiscard]] std::unique_ptr<Family> make_family(const GgufFile& file);
+
+// "" when this engine can run the file; else the reason, one sentence.
+[[nodiscard]] std::string why_unsupported(const GgufFile& file);
+
+// Each family's maker, in its own file.
+std::unique_ptr<Family> make_qwen3moe();
+
+}  // namespace runahead

@@ -1,0 +1,56 @@
+// model/weights.h
+//
+// Weights holds what always stays in the device's memory: embedding, norms, attention, routers, LM head. Experts are
+// not among it; they live in slots. Matrices go to the repacked buffer type where it has kernels for them.
+
+#pragma once
+
+#include <ggml-cpp.h>
+#include <ggml.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gguf/gguf_file.h"
+#include "model/device.h"
+
+namespace runahead {
+
+// One tensor a family wants. Layer tensors are named "blk.<il>.<name>".
+struct TensorSpec {
+  std::string name;
+  std::vector<int64_t> ne;
+  bool required = true;
+  bool matrix = false;  // used in products only, so it may be repacked
+};
+
+using LayerWeights = std::vector<ggml_tensor*>;  // in the order of the family's specs; nullptr: absent
+
+// Reported while loading: (bytes done, of how many) -> go on?
+using LoadProgress = std::function<bool(uint64_t, uint64_t)>;
+
+class Weights {
+ public:
+  Weights(const GgufFile& file, Device& device, const std::vector<TensorSpec>& model_specs,
+          const std::vector<std::vector<TensorSpec>>& layer_specs, const LoadProgress& progress);
+
+  [[nodiscard]] const std::vector<ggml_tensor*>& model() const { return model_; }
+  [[nodiscard]] const LayerWeights& layer(int32_t il) const { return layers_[static_cast<size_t>(il)]; }
+  // Layers with equal kinds have weights of the same shapes, types and buffer types.
+  [[nodiscard]] int32_t layer_kind(int32_t il) const { return kinds_[static_cast<size_t>(il)]; }
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
+
+ private:
+  ggml_context_ptr plain_ctx_;
+  ggml_context_ptr repacked_ctx_;
+  ggml_backend_buffer_ptr plain_buffer_;
+  ggml_backend_buffer_ptr repacked_buffer_;
+  std::vector<ggml_tensor*> model_;
+  std::vector<LayerWeights> layers_;
+  std::vector<int32_t> kinds_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace runahead

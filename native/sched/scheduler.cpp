@@ -1,0 +1,296 @@
+#include "sched/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace runahead {
+
+Scheduler::Scheduler(const Policy& policy, ExpertCache& cache) : policy_(policy), cache_(cache) {
+  validate(policy);
+  schedule_ = policy.schedule == "lockstep" ? Schedule::kLockstep : Schedule::kRunahead;
+  compute_order_ =
+      policy.compute_order == "fifo" ? ComputeOrder::kFifo : ComputeOrder::kLowestLayer;
+  fetch_order_ = policy.fetch_order == "fifo"          ? FetchOrder::kFifo
+                 : policy.fetch_order == "global-srtf" ? FetchOrder::kGlobalSrtf
+                                                       : FetchOrder::kLayerSrtf;
+}
+
+void Scheduler::step_started(std::span<const RequestId> requests) {
+  CHECK(step_finished() && queue_.empty());
+  n_jobs_ = requests.size();
+  if (jobs_.size() < n_jobs_) {
+    jobs_.resize(n_jobs_);
+  }
+  for (size_t i = 0; i < n_jobs_; ++i) {
+    CHECK(std::find(requests.begin() + static_cast<std::ptrdiff_t>(i) + 1, requests.end(),
+                    requests[i]) == requests.end());
+    Job& job = jobs_[i];
+    std::vector<Need> needs = std::move(job.needs);  // keeps its memory
+    needs.clear();
+    job = Job{};
+    job.request = requests[i];
+    job.needs = std::move(needs);
+  }
+}
+
+std::span<const IssuedExpert> Scheduler::routed(RequestId request, int32_t layer,
+                                                std::span<const int32_t> experts) {
+  Job* job = find(request);
+  CHECK(job != nullptr && !job->has_left && job->state == JobState::kRouting);
+  CHECK(layer > job->layer);
+  job->layer = layer;
+  job->n_missing = 0;
+  job->n_queued = 0;
+  job->needs.clear();
+  issued_.clear();
+  for (const int32_t expert : experts) {
+    const ExpertId id{layer, expert};
+    for (const Need& need : job->needs) {
+      CHECK(need.id != id);
+    }
+    const std::optional<Acquired> acquired = cache_.acquire(id);
+    CHECK(acquired.has_value());  // the deadlock rule
+    if (acquired->outcome == Outcome::kMiss) {
+      queue_.push_back({id, acquired->slot, request});
+    }
+    Need need{id};
+    need.missing = acquired->outcome != Outcome::kHit;
+    need.queued = need.missing && find_queued(id) != queue_.end();
+    job->n_missing += need.missing ? 1 : 0;
+    job->n_queued += need.queued ? 1 : 0;
+    job->needs.push_back(need);
+    issued_.push_back({id, *acquired});
+  }
+  if (job->n_missing > 0) {
+    job->state = JobState::kBlocked;
+  } else {
+    become_ready(*job);
+  }
+  return issued_;
+}
+
+std::optional<Fetch> Scheduler::next_fetch() {
+  if (queue_.empty()) {
+    return std::nullopt;
+  }
+  const auto chosen = choose_fetch();
+  const Fetch fetch{chosen->id, chosen->slot, chosen->request};
+  queue_.erase(chosen);
+  for_each_waiting(fetch.id, [](Job& job, Need& need) {
+    need.queued = false;
+    --job.n_queued;
+  });
+  return fetch;
+}
+
+bool Scheduler::has_fetch() const { return !queue_.empty(); }
+
+int32_t Scheduler::n_queued() const { return static_cast<int32_t>(queue_.size()); }
+
+bool Scheduler::fetch_finished(ExpertId id) {
+  cache_.publish(id);
+  bool some_ready = false;
+  for_each_waiting(id, [&](Job& job, Need& need) {
+    CHECK(!need.queued);
+    need.missing = false;
+    if (--job.n_missing == 0) {
+      become_ready(job);
+      some_ready = true;
+    }
+  });
+  return some_ready;
+}
+
+std::vector<RequestId> Scheduler::fetch_failed(ExpertId id) {
+  cache_.fail(id);  // forgets the pins of all jobs below
+  std::vector<RequestId> left;
+  for_each_waiting(id, [&](Job& job, Need& need) {
+    CHECK(!need.queued);
+    job.needs.erase(job.needs.begin() + (&need - job.needs.data()));
+    leave(job);
+    left.push_back(job.request);
+  });
+  return left;
+}
+
+std::optional<Group> Scheduler::next_group() {
+  const std::optional<int32_t> layer = choose_layer();
+  if (!layer) {
+    return std::nullopt;
+  }
+  Group group;
+  group.layer = *layer;
+  for (Job& job : jobs()) {
+    if (!job.has_left && job.state == JobState::kReady && job.layer == *layer) {
+      job.state = JobState::kRunning;
+      group.requests.push_back(job.request);
+    }
+  }
+  return group;
+}
+
+void Scheduler::group_finished(const Group& group, bool last_layer) {
+  for (const RequestId request : group.requests) {
+    Job* job = find(request);
+    CHECK(job != nullptr && job->state == JobState::kRunning && job->layer == group.layer);
+    release_pins(*job);
+    job->state = last_layer ? JobState::kDone : JobState::kRouting;
+    job->has_left = job->cancelled;
+  }
+}
+
+void Scheduler::cancel(RequestId request) {
+  Job* job = find(request);
+  if (job == nullptr || job->has_left) {
+    return;
+  }
+  if (job->state == JobState::kRunning) {
+    job->cancelled = true;
+  } else {
+    leave(*job);
+  }
+}
+
+bool Scheduler::has_left(RequestId request) const {
+  const Job* job = find(request);
+  return job == nullptr || job->has_left;
+}
+
+bool Scheduler::step_finished() const {
+  return std::all_of(jobs().begin(), jobs().end(), [](const Job& job) {
+    return job.has_left || job.state == JobState::kDone;
+  });
+}
+
+int32_t Scheduler::slots_needed(int32_t n_requests, int32_t n_expert_used) {
+  return n_requests * n_expert_used;
+}
+
+bool Scheduler::can_start(int32_t n_requests, int32_t n_expert_used) const {
+  const int32_t needed = slots_needed(n_requests, n_expert_used);
+  const std::vector<int32_t>& classes = cache_.geometry().class_of_layer;
+  for (int32_t c = 0; c < cache_.n_class(); ++c) {
+    const auto n_layer = static_cast<int32_t>(std::count(classes.begin(), classes.end(), c));
+    const bool holds_all = cache_.capacity(c) >= n_layer * cache_.geometry().n_expert;
+    if (!holds_all && cache_.capacity(c) - cache_.unpinned_loading(c) < needed) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<JobStatus> Scheduler::progress_table() const {
+  std::vector<JobStatus> table;
+  table.reserve(n_jobs_);
+  for (const Job& job : jobs()) {
+    if (!job.has_left) {
+      table.push_back({job.request, job.layer, job.state, job.n_missing});
+    }
+  }
+  return table;
+}
+
+const Policy& Scheduler::policy() const { return policy_; }
+
+Scheduler::Job* Scheduler::find(RequestId request) {
+  return const_cast<Job*>(std::as_const(*this).find(request));
+}
+
+const Scheduler::Job* Scheduler::find(RequestId request) const {
+  for (const Job& job : jobs()) {
+    if (job.request == request) {
+      return &job;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<Scheduler::Queued>::iterator Scheduler::find_queued(ExpertId id) {
+  return std::find_if(queue_.begin(), queue_.end(),
+                      [&](const Queued& queued) { return queued.id == id; });
+}
+
+std::vector<Scheduler::Queued>::iterator Scheduler::choose_fetch() {
+  if (fetch_order_ == FetchOrder::kFifo) {
+    return queue_.begin();
+  }
+  const bool by_layer = fetch_order_ == FetchOrder::kLayerSrtf;
+  const auto key = [&](const Job& job) {
+    return by_layer ? std::pair(job.layer, job.n_missing) : std::pair(job.n_missing, job.layer);
+  };
+  const Job* first = nullptr;
+  for (const Job& job : jobs()) {
+    if (job.n_queued > 0 && (first == nullptr || key(job) < key(*first))) {
+      first = &job;
+    }
+  }
+  CHECK(first != nullptr);
+  const auto need = std::find_if(first->needs.begin(), first->needs.end(),
+                                 [](const Need& n) { return n.queued; });
+  return find_queued(need->id);
+}
+
+std::optional<int32_t> Scheduler::choose_layer() const {
+  const Job* first = nullptr;
+  for (const Job& job : jobs()) {
+    if (job.has_left || job.state == JobState::kDone) {
+      continue;
+    }
+    if (job.state != JobState::kReady) {
+      if (schedule_ == Schedule::kLockstep) {
+        return std::nullopt;
+      }
+      continue;
+    }
+    if (schedule_ == Schedule::kLockstep) {
+      CHECK(first == nullptr || job.layer == first->layer);
+    }
+    const bool before = first == nullptr || (compute_order_ == ComputeOrder::kFifo
+                                                 ? job.ready_since < first->ready_since
+                                                 : job.layer < first->layer);
+    first = before ? &job : first;
+  }
+  return first == nullptr ? std::nullopt : std::optional(first->layer);
+}
+
+void Scheduler::become_ready(Job& job) {
+  job.state = JobState::kReady;
+  job.ready_since = ++ready_clock_;
+}
+
+void Scheduler::release_pins(Job& job) {
+  for (const Need& need : job.needs) {
+    cache_.release(need.id);
+    if (need.queued && cache_.pins(need.id) == 0) {
+      queue_.erase(find_queued(need.id));
+      cache_.withdraw(need.id);
+    }
+  }
+  job.needs.clear();
+  job.n_missing = 0;
+  job.n_queued = 0;
+}
+
+void Scheduler::leave(Job& job) {
+  release_pins(job);
+  job.has_left = true;
+}
+
+template <class F>
+void Scheduler::for_each_waiting(ExpertId id, F f) {
+  for (Job& job : jobs()) {
+    if (job.layer != id.layer || job.n_missing == 0) {
+      continue;
+    }
+    for (Need& need : job.needs) {
+      if (need.id == id && need.missing) {
+        f(job, need);
+        break;  // experts of a job are distinct, and f may have changed its needs
+      }
+    }
+  }
+}
+
+}  // namespace runahead

@@ -1,0 +1,468 @@
+#include "cache/expert_cache.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "base/error.h"
+
+#undef CHECK  // doctest's from here on
+#include <doctest/doctest.h>
+
+using namespace runahead;
+
+namespace {
+
+CacheGeometry one_class(int32_t n_layer, int32_t n_expert, int32_t max_slots) {
+  return {n_layer, n_expert, std::vector<int32_t>(static_cast<size_t>(n_layer), 0), {max_slots}};
+}
+
+ExpertCache small_cache(const std::string& eviction, int32_t capacity) {
+  ExpertCache cache(one_class(2, 8, 16), eviction);
+  CHECK(cache.set_capacity(0, capacity).empty());
+  return cache;
+}
+
+// Fetches, uses and releases an expert of layer 0. Returns who had to leave.
+int32_t use(ExpertCache& cache, int32_t expert) {
+  const ExpertId id{0, expert};
+  const auto acquired = cache.acquire(id);
+  REQUIRE(acquired.has_value());
+  if (acquired->outcome == Outcome::kMiss) {
+    cache.publish(id);
+  }
+  cache.release(id);
+  return acquired->evicted ? acquired->evicted->expert : -1;
+}
+
+}  // namespace
+
+TEST_CASE("lru evicts the expert unused longest") {
+  ExpertCache cache = small_cache("lru", 3);
+  for (const int32_t e : {0, 1, 2, 0}) {
+    CHECK(use(cache, e) == -1);
+  }
+  CHECK(use(cache, 3) == 1);
+  CHECK(use(cache, 4) == 2);
+  CHECK(use(cache, 5) == 0);
+}
+
+TEST_CASE("lru counts from the end of a use") {
+  ExpertCache cache = small_cache("lru", 2);
+  REQUIRE(cache.acquire({0, 0}).has_value());
+  cache.publish({0, 0});
+  CHECK(use(cache, 1) == -1);
+  cache.release({0, 0});  // asked for before expert 1, let go after it
+  CHECK(use(cache, 2) == 1);
+}
+
+TEST_CASE("lfu evicts the expert with fewest uses, ties to the least recently used") {
+  ExpertCache cache = small_cache("lfu", 3);
+  for (const int32_t e : {0, 0, 1, 2, 2, 1, 0}) {
+    use(cache, e);
+  }
+  CHECK(use(cache, 3) == 2);  // 1 and 2 have two uses each; 2 is unused longer
+  CHECK(use(cache, 4) == 3);
+}
+
+TEST_CASE("lfu keeps the counts of absent experts") {
+  ExpertCache cache = small_cache("lfu", 2);
+  for (const int32_t e : {0, 0, 0, 1, 1}) {
+    use(cache, e);
+  }
+  CHECK(use(cache, 2) == 1);  // 1 leaves with two uses
+  CHECK(use(cache, 1) == 2);  // and comes back with three in all
+  CHECK(use(cache, 2) == 0);  // so 0, with three as well but unused longer, is next
+}
+
+TEST_CASE("clear makes the cache cold, uses included") {
+  ExpertCache cache = small_cache("lfu", 2);
+  for (const int32_t e : {0, 0, 0, 1}) {
+    use(cache, e);
+  }
+  cache.clear();
+  cache.check_integrity();
+  CHECK(cache.in_use(0) == 0);
+  CHECK(cache.residency({0, 0}) == Residency::kAbsent);
+  use(cache, 0);
+  use(cache, 1);
+  CHECK(use(cache, 2) == 0);
+}
+
+TEST_CASE("clear leaves pinned and loading experts alone") {
+  ExpertCache cache = small_cache("lfu", 4);
+  use(cache, 0);
+  REQUIRE(cache.acquire({0, 1}).has_value());
+  cache.publish({0, 1});
+  REQUIRE(cache.acquire({0, 2}).has_value());
+  cache.clear();
+  cache.check_integrity();
+  CHECK(cache.residency({0, 0}) == Residency::kAbsent);
+  CHECK(cache.residency({0, 1}) == Residency::kReady);
+  CHECK(cache.residency({0, 2}) == Residency::kLoading);
+}
+
+TEST_CASE("a second job joins the pending fetch") {
+  ExpertCache cache = small_cache("lfu", 2);
+  CHECK(cache.acquire({0, 0})->outcome == Outcome::kMiss);
+  CHECK(cache.acquire({0, 0})->outcome == Outcome::kJoined);
+  cache.publish({0, 0});
+  CHECK(cache.acquire({0, 0})->outcome == Outcome::kHit);
+  CHECK(cache.pins({0, 0}) == 3);
+  CHECK(cache.counters().misses == 1);
+  CHECK(cache.counters().joined == 1);
+  CHECK(cache.counters().hits == 1);
+}
+
+TEST_CASE("acquire refuses when every slot is pinned or loading, and changes nothing") {
+  ExpertCache cache = small_cache("lfu", 2);
+  REQUIRE(cache.acquire({0, 0}).has_value());
+  cache.publish({0, 0});
+  REQUIRE(cache.acquire({0, 1}).has_value());
+  CHECK_FALSE(cache.acquire({0, 2}).has_value());
+  CHECK(cache.counters().misses == 2);
+  CHECK(cache.residency({0, 2}) == Residency::kAbsent);
+  cache.check_integrity();
+  cache.release({0, 0});
+  CHECK(cache.acquire({0, 2})->evicted == ExpertId{0, 0});
+}
+
+TEST_CASE("a failed fetch frees the slot and forgets the pins") {
+  ExpertCache cache = small_cache("lfu", 1);
+  REQUIRE(cache.acquire({0, 0}).has_value());
+  REQUIRE(cache.acquire({0, 0}).has_value());
+  cache.fail({0, 0});
+  cache.check_integrity();
+  CHECK(cache.pins({0, 0}) == 0);
+  CHECK(cache.available(0) == 1);
+  CHECK(cache.acquire({0, 1})->outcome == Outcome::kMiss);
+}
+
+TEST_CASE("a withdrawn fetch leaves no trace in the slots") {
+  ExpertCache cache = small_cache("lfu", 1);
+  REQUIRE(cache.acquire({0, 0}).has_value());
+  cache.release({0, 0});
+  CHECK(cache.unpinned_loading(0) == 1);
+  CHECK_FALSE(cache.acquire({0, 1}).has_value());  // loading is never evicted, pinned or not
+  cache.withdraw({0, 0});
+  CHECK(cache.unpinned_loading(0) == 0);
+  CHECK(cache.acquire({0, 1}).has_value());
+  CHECK(cache.counters().failed == 0);
+}
+
+TEST_CASE("a prefetched expert that nobody used is counted as wasted") {
+  ExpertCache cache = small_cache("lfu", 2);
+  CHECK(cache.prefetch({0, 0})->outcome == Outcome::kMiss);
+  CHECK_FALSE(cache.prefetch({0, 0}).has_value());
+  REQUIRE(cache.prefetch({0, 1}).has_value());
+  CHECK_FALSE(cache.prefetch({0, 2}).has_value());  // both slots are loading
+  cache.publish({0, 0});
+  cache.publish({0, 1});
+  use(cache, 1);
+  CHECK(use(cache, 2) == 0);
+  CHECK(use(cache, 3) == 1);
+  CHECK(cache.counters().prefetched == 2);
+  CHECK(cache.counters().wasted == 1);
+}
+
+TEST_CASE("a shrink evicts the unpinned at once and the pinned when released") {
+  ExpertCache cache = small_cache("lru", 4);
+  std::vector<int32_t> given_up;
+  cache.on_slot_given_up = [&](int32_t, SlotId slot) { given_up.push_back(to_int(slot)); };
+  for (const int32_t e : {0, 1}) {
+    REQUIRE(cache.acquire({0, e}).has_value());
+    cache.publish({0, e});
+  }
+  use(cache, 2);
+  REQUIRE(cache.acquire({0, 3}).has_value());  // loading
+
+  const auto vacated = cache.set_capacity(0, 1);
+  REQUIRE(vacated.size() == 1);
+  CHECK(vacated[0].id == ExpertId{0, 2});
+  CHECK(cache.in_use(0) == 3);
+  CHECK(cache.available(0) == 0);
+  CHECK(cache.acquire({0, 0})->outcome == Outcome::kHit);   // resident ones can still be pinned
+  CHECK_FALSE(cache.acquire({0, 4}).has_value());           // new ones wait for a slot under the capacity
+  cache.check_integrity();
+
+  cache.release({0, 0});
+  CHECK(given_up.empty());  // one pin is left
+  cache.release({0, 0});
+  CHECK(given_up == std::vector<int32_t>{0});
+  CHECK_FALSE(cache.acquire({0, 4}).has_value());
+  cache.release({0, 3});
+  cache.publish({0, 3});  // arrives unpinned
+  CHECK(given_up == std::vector<int32_t>{0, 3});
+  CHECK(cache.in_use(0) == 1);
+  cache.release({0, 1});  // under the capacity now: stays
+  CHECK(cache.residency({0, 1}) == Residency::kReady);
+  CHECK(cache.acquire({0, 4})->evicted == ExpertId{0, 1});
+  cache.check_integrity();
+}
+
+TEST_CASE("a shrink gives up idle slots before it evicts") {
+  ExpertCache cache = small_cache("lru", 3);
+  std::set<int32_t> given_up;
+  cache.on_slot_given_up = [&](int32_t, SlotId slot) { given_up.insert(to_int(slot)); };
+  for (const int32_t e : {0, 1, 2}) {
+    use(cache, e);
+  }
+  cache.clear();  // three slots keep their memory
+  use(cache, 5);
+  CHECK(cache.set_capacity(0, 1).empty());
+  CHECK(given_up.size() == 2);
+  CHECK(given_up.count(to_int(*cache.slot_of({0, 5}))) == 0);
+}
+
+TEST_CASE("growing gives slots without evicting") {
+  ExpertCache cache = small_cache("lfu", 1);
+  use(cache, 0);
+  CHECK(cache.set_capacity(0, 99).empty());
+  CHECK(cache.capacity(0) == 16);  // clamped
+  CHECK(use(cache, 1) == -1);
+}
+
+TEST_CASE("slot classes do not take each other's slots") {
+  ExpertCache cache({3, 4, {0, 1, -1}, {2, 1}}, "lfu");
+  cache.set_capacity(0, 2);
+  cache.set_capacity(1, 1);
+  REQUIRE(cache.acquire({1, 0}).has_value());
+  CHECK_FALSE(cache.acquire({1, 1}).has_value());
+  CHECK(cache.acquire({0, 0}).has_value());
+  CHECK(cache.class_of({2, 0}) == -1);
+  CHECK(cache.available(0) == 1);
+  cache.check_integrity();
+}
+
+TEST_CASE("another eviction policy takes over the residents with their order") {
+  ExpertCache cache = small_cache("lru", 3);
+  for (const int32_t e : {0, 1, 2, 0}) {
+    use(cache, e);
+  }
+  REQUIRE(cache.acquire({0, 2}).has_value());
+  CHECK_THROWS_WITH_AS(cache.set_eviction("belady"),
+                       "unknown eviction \"belady\"; this version knows: lfu, lru", Error);
+  cache.set_eviction("lfu");
+  cache.check_integrity();
+  CHECK(use(cache, 3) == 1);
+  cache.release({0, 2});
+  cache.check_integrity();
+}
+
+namespace {
+
+// The small obvious cache: maps and lists, everything by scanning.
+class ObviousCache {
+ public:
+  ObviousCache(bool lfu, int32_t capacity) : lfu_(lfu), capacity_(capacity) {}
+
+  struct Expert {
+    bool loading = true;
+    int32_t pins = 0;
+    int64_t let_go = 0;  // when it was last let go
+  };
+
+  // outcome, and who is evicted for it; nullopt: refused.
+  std::optional<std::pair<Outcome, std::optional<ExpertId>>> acquire(ExpertId id) {
+    Outcome outcome = Outcome::kMiss;
+    std::optional<ExpertId> evicted;
+    if (resident_.count(id) > 0) {
+      outcome = resident_[id].loading ? Outcome::kJoined : Outcome::kHit;
+    } else if (!make_room(evicted)) {
+      return std::nullopt;
+    }
+    ++resident_[id].pins;
+    ++uses_[id];
+    return std::pair(outcome, evicted);
+  }
+  std::optional<std::optional<ExpertId>> prefetch(ExpertId id) {
+    std::optional<ExpertId> evicted;
+    if (resident_.count(id) > 0 || !make_room(evicted)) {
+      return std::nullopt;
+    }
+    resident_[id];
+    return evicted;
+  }
+  void release(ExpertId id) {
+    --resident_[id].pins;
+    settle(id);
+  }
+  void publish(ExpertId id) {
+    resident_[id].loading = false;
+    settle(id);
+  }
+  void remove(ExpertId id) { resident_.erase(id); }
+  std::set<ExpertId> set_capacity(int32_t capacity) {
+    capacity_ = capacity;
+    std::set<ExpertId> gone;
+    while (in_use() > capacity_ && victim()) {
+      gone.insert(*victim());
+      remove(*victim());
+    }
+    return gone;
+  }
+  void clear() {
+    std::erase_if(resident_, [](const auto& r) { return free(r.second); });
+    uses_.clear();
+  }
+
+  [[nodiscard]] int32_t in_use() const { return static_cast<int32_t>(resident_.size()); }
+  [[nodiscard]] const std::map<ExpertId, Expert>& resident() const { return resident_; }
+  [[nodiscard]] int32_t available() const {
+    return std::max(0, capacity_ - in_use()) +
+           static_cast<int32_t>(std::count_if(resident_.begin(), resident_.end(),
+                                              [](const auto& r) { return free(r.second); }));
+  }
+
+ private:
+  static bool free(const Expert& e) { return !e.loading && e.pins == 0; }
+  void settle(ExpertId id) {
+    if (!free(resident_[id])) {
+      return;
+    }
+    resident_[id].let_go = ++now_;
+    if (in_use() > capacity_) {
+      remove(id);
+    }
+  }
+  [[nodiscard]] std::optional<ExpertId> victim() const {
+    std::optional<ExpertId> best;
+    std::pair<int64_t, int64_t> best_key;
+    for (const auto& [id, e] : resident_) {
+      const auto uses = uses_.find(id);
+      const std::pair key(lfu_ && uses != uses_.end() ? uses->second : 0, e.let_go);
+      if (free(e) && (!best || key < best_key)) {
+        best = id;
+        best_key = key;
+      }
+    }
+    return best;
+  }
+  bool make_room(std::optional<ExpertId>& evicted) {
+    if (in_use() < capacity_) {
+      return true;
+    }
+    evicted = victim();
+    if (evicted) {
+      remove(*evicted);
+    }
+    return evicted.has_value();
+  }
+
+  bool lfu_;
+  int32_t capacity_;
+  int64_t now_ = 0;
+  std::map<ExpertId, Expert> resident_;
+  std::map<ExpertId, int64_t> uses_;
+};
+
+void compare(const ExpertCache& cache, const ObviousCache& model, int32_t n_layer,
+             int32_t n_expert) {
+  std::set<int32_t> slots;
+  for (int32_t layer = 0; layer < n_layer; ++layer) {
+    for (int32_t expert = 0; expert < n_expert; ++expert) {
+      const ExpertId id{layer, expert};
+      const auto it = model.resident().find(id);
+      const bool resident = it != model.resident().end();
+      REQUIRE(cache.slot_of(id).has_value() == resident);
+      if (resident) {
+        REQUIRE((cache.residency(id) == Residency::kLoading) == it->second.loading);
+        REQUIRE(cache.pins(id) == it->second.pins);
+        slots.insert(to_int(*cache.slot_of(id)));
+      }
+    }
+  }
+  REQUIRE(static_cast<int32_t>(slots.size()) == model.in_use());  // no slot is held twice
+  REQUIRE(cache.in_use(0) == model.in_use());
+  REQUIRE(cache.available(0) == model.available());
+}
+
+}  // namespace
+
+TEST_CASE("random operations agree with a small obvious cache") {
+  constexpr int32_t kLayers = 2, kExperts = 6, kMaxSlots = 9;
+  for (const bool lfu : {true, false}) {
+    for (uint32_t seed = 0; seed < 60; ++seed) {
+      CAPTURE(seed);
+      CAPTURE(lfu);
+      std::mt19937 rng(seed);
+      const auto pick = [&](int32_t n) { return static_cast<int32_t>(rng() % static_cast<uint32_t>(n)); };
+      ExpertCache cache(one_class(kLayers, kExperts, kMaxSlots), lfu ? "lfu" : "lru");
+      ObviousCache model(lfu, 5);
+      cache.set_capacity(0, 5);
+      // Slots with memory, as the owner of the memory sees it.
+      std::set<int32_t> backed;
+      cache.on_slot_given_up = [&](int32_t, SlotId slot) { REQUIRE(backed.erase(to_int(slot)) == 1); };
+
+      for (int32_t i = 0; i < 400; ++i) {
+        const ExpertId id{pick(kLayers), pick(kExperts)};
+        const auto it = model.resident().find(id);
+        const bool resident = it != model.resident().end();
+        const bool loading = resident && it->second.loading;
+        switch (pick(16)) {
+          case 0: case 1: case 2: case 3: case 4: {
+            const auto got = cache.acquire(id);
+            const auto want = model.acquire(id);
+            REQUIRE(got.has_value() == want.has_value());
+            if (got) {
+              REQUIRE(got->outcome == want->first);
+              REQUIRE(got->evicted == want->second);
+              backed.insert(to_int(got->slot));
+            }
+            break;
+          }
+          case 5: case 6: {
+            const auto got = cache.prefetch(id);
+            const auto want = model.prefetch(id);
+            REQUIRE(got.has_value() == want.has_value());
+            if (got) {
+              REQUIRE(got->evicted == *want);
+              backed.insert(to_int(got->slot));
+            }
+            break;
+          }
+          case 7: case 8: case 9:
+            if (resident && it->second.pins > 0) {
+              model.release(id);
+              cache.release(id);
+            }
+            break;
+          case 10: case 11: case 12:
+            if (loading) {
+              model.publish(id);
+              cache.publish(id);
+            }
+            break;
+          case 13:
+            if (loading) {
+              const bool pinned = it->second.pins > 0;
+              model.remove(id);
+              (pinned || pick(2) == 0) ? cache.fail(id) : cache.withdraw(id);
+            }
+            break;
+          case 14: {
+            const int32_t capacity = pick(kMaxSlots + 1);
+            const std::set<ExpertId> want = model.set_capacity(capacity);
+            std::set<ExpertId> got;
+            for (const auto& vacated : cache.set_capacity(0, capacity)) {
+              got.insert(vacated.id);
+              REQUIRE(backed.erase(to_int(vacated.slot)) == 1);
+            }
+            REQUIRE(got == want);
+            break;
+          }
+          default:
+            if (pick(8) == 0) {
+              model.clear();
+              cache.clear();
+            }
+        }
+        cache.check_integrity();
+        compare(cache, model, kLayers, kExperts);
+        // Memory follows the capacity, save for what is pinned or loading.
+        REQUIRE(static_cast<int32_t>(backed.size()) <= std::max(cache.capacity(0), cache.in_use(0)));
+      }
+    }
+  }
+}

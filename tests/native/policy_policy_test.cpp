@@ -1,0 +1,67 @@
+#include "policy/policy.h"
+
+#include "base/error.h"
+
+#undef CHECK  // doctest's from here on
+#include <doctest/doctest.h>
+
+using namespace runahead;
+
+namespace {
+
+std::string refusal(std::string_view text) {
+  try {
+    (void)parse_policy(text);
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::kInvalid);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("presets are what the design says") {
+  CHECK(to_string(parse_policy("bevy")) == "runahead/lowest-layer/layer-srtf/lfu/none");
+  CHECK(to_string(parse_policy("lockstep-lfu")) == "lockstep/lowest-layer/layer-srtf/lfu/none");
+  CHECK(to_string(parse_policy("lockstep-lru")) == "lockstep/lowest-layer/layer-srtf/lru/none");
+  CHECK(parse_policy("llama.cpp") == parse_policy("lockstep-lru"));
+  CHECK(parse_policy("bevy") == Policy{});
+}
+
+TEST_CASE("what is printed can be read back") {
+  for (const auto& [name, policy] : presets()) {
+    CHECK(parse_policy(to_string(policy)) == policy);
+  }
+  CHECK(to_string(parse_policy("lockstep/fifo/global-srtf/lru/none")) ==
+        "lockstep/fifo/global-srtf/lru/none");
+}
+
+TEST_CASE("a name left empty takes its default") {
+  CHECK(parse_policy("////") == Policy{});
+  CHECK(to_string(parse_policy("/fifo///")) == "runahead/fifo/layer-srtf/lfu/none");
+  CHECK(to_string(parse_policy("lockstep///lru/")) == "lockstep/lowest-layer/layer-srtf/lru/none");
+}
+
+TEST_CASE("an unknown name is refused with what is known") {
+  CHECK(refusal("static:3:3////") ==
+        "unknown schedule \"static:3:3\"; this version knows: runahead, lockstep");
+  CHECK(refusal("/srtf///") ==
+        "unknown compute order \"srtf\"; this version knows: lowest-layer, fifo");
+  CHECK(refusal("//lifo//") ==
+        "unknown fetch order \"lifo\"; this version knows: layer-srtf, global-srtf, fifo");
+  CHECK(refusal("///least-stale/") ==
+        "unknown eviction \"least-stale\"; this version knows: lfu, lru");
+  CHECK(refusal("////next-router") == "unknown prefetch \"next-router\"; this version knows: none");
+  for (const char* text : {"specmd", "", "runahead", "a/b/c", "/////", "bevy/"}) {
+    CAPTURE(text);
+    CHECK(refusal(text).find("presets bevy, lockstep-lfu, lockstep-lru, llama.cpp") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("a policy made by hand is checked too") {
+  Policy policy;
+  policy.eviction = "fifo";
+  CHECK_THROWS_AS(validate(policy), Error);
+}
