@@ -30,7 +30,7 @@ PROMPTS = (
 CACHE = CacheSize(fraction=0.3)
 LINK = LinkSpeed.parse("400MB/s")
 # A few seconds to make, and large enough that fetching and computing both take time.
-SHAPE = {"like": "tiny", "n_layer": 8, "n_expert": 32}
+N_LAYER, N_EXPERT = 8, 32
 
 
 def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -125,7 +125,7 @@ def _demo_model() -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with native_progress({"write": "Making the demo model"}) as progress:
-            make_model(path, progress=progress, **SHAPE)
+            make_model(path, like="tiny", n_layer=N_LAYER, n_expert=N_EXPERT, progress=progress)
     except BenchModelError as error:
         raise errors.from_native(error.args) from error
     except OSError as error:
