@@ -28,9 +28,9 @@ PROMPTS = (
     "Explain mixture of experts to a cook.",
 )
 CACHE = CacheSize(fraction=0.3)
-LINK = LinkSpeed.parse("400MB/s")
+LINK = LinkSpeed.parse("1GB/s")
 # A few seconds to make, and large enough that fetching and computing both take time.
-N_LAYER, N_EXPERT = 8, 32
+SHAPE = {"n_layer": 8, "n_expert": 32, "n_embd": 512, "n_ff_exp": 512}
 
 
 def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         " device and the link did.",
     )
     parser.add_argument("--model", type=Path, metavar="GGUF", help="another model (default: made)")
-    parser.add_argument("--max-tokens", type=int, default=64, metavar="N", help="default: 64")
+    parser.add_argument("--max-tokens", type=int, default=96, metavar="N", help="default: 96")
     parser.set_defaults(run=run)
 
 
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     """Show the demo."""
     out = stdout()
     model: Path = args.model or _demo_model()
-    options = EngineOptions(cache=CACHE, link=LINK, context=512, max_requests=len(PROMPTS))
+    options = EngineOptions(cache=CACHE, link=LINK, context=512, max_requests=len(PROMPTS), n_threads=1)
     with native_progress(STAGES) as progress:
         engine = Engine.open(model, options, progress)
     summaries = {}
@@ -125,7 +125,7 @@ def _demo_model() -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with native_progress({"write": "Making the demo model"}) as progress:
-            make_model(path, like="tiny", n_layer=N_LAYER, n_expert=N_EXPERT, progress=progress)
+            make_model(path, like="tiny", progress=progress, overwrite=False, **SHAPE)
     except BenchModelError as error:
         raise errors.from_native(error.args) from error
     except OSError as error:
