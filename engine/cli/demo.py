@@ -29,8 +29,6 @@ PROMPTS = (
 )
 CACHE = CacheSize(fraction=0.3)
 LINK = LinkSpeed.parse("1GB/s")
-# A few seconds to make, and large enough that fetching and computing both take time.
-SHAPE = {"n_layer": 8, "n_expert": 32, "n_embd": 512, "n_ff_exp": 512}
 
 
 def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -52,7 +50,9 @@ def run(args: argparse.Namespace) -> int:
     """Show the demo."""
     out = stdout()
     model: Path = args.model or _demo_model()
-    options = EngineOptions(cache=CACHE, link=LINK, context=512, max_requests=len(PROMPTS), n_threads=1)
+    options = EngineOptions(
+        cache=CACHE, link=LINK, context=512, max_requests=len(PROMPTS), n_threads=1
+    )
     with native_progress(STAGES) as progress:
         engine = Engine.open(model, options, progress)
     summaries = {}
@@ -125,7 +125,16 @@ def _demo_model() -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with native_progress({"write": "Making the demo model"}) as progress:
-            make_model(path, like="tiny", progress=progress, overwrite=False, **SHAPE)
+            # A second to make, yet large enough that reading and computing both take time.
+            make_model(
+                path,
+                like="tiny",
+                n_layer=8,
+                n_expert=32,
+                n_embd=512,
+                n_ff_exp=512,
+                progress=progress,
+            )
     except BenchModelError as error:
         raise errors.from_native(error.args) from error
     except OSError as error:

@@ -26,19 +26,16 @@ _DEVICE_HEIGHT = 2.4
 _READER_HEIGHT = 0.8
 
 
-def write_timeline(
-    records: Records, path: Path, *, title: str = "", n_steps: int = 2, end_step: int | None = None
-) -> int:
-    """Draw the last `n_steps` steps (up to `end_step`) as a PNG; returns how many were drawn.
+def write_timeline(records: Records, path: Path, *, title: str = "", n_steps: int = 2) -> int:
+    """Draw the last `n_steps` of the steps with the most requests; returns how many were drawn.
 
     Nothing is written, and 0 returned, when the records hold no whole step.
     """
     steps = metrics.step_table(records)
-    if end_step is not None:
-        steps = steps[steps["step"] <= end_step]
-    steps = steps[-n_steps:]
     if not len(steps):
         return 0
+    last = int(np.flatnonzero(steps["requests"] == steps["requests"].max())[-1])
+    steps = steps[max(0, last + 1 - n_steps) : last + 1]
     figure = timeline_figure(records, steps, title)
     figure.savefig(path, format="png", dpi=150)
     return len(steps)
@@ -114,14 +111,14 @@ def _draw_device(
         for n, request in enumerate(members):
             low = _DEVICE_HEIGHT - (n + 1) * height
             stripes.setdefault((request, low, height), []).append((at, width))
-        if width > (end - begin) / 1e6 * 0.014:
+        if width > (end - begin) / 1e6 * 0.009:
             axes.text(
                 at + width / 2,
                 _DEVICE_HEIGHT / 2,
                 f"{row['layer']}",
                 ha="center",
                 va="center",
-                fontsize=7,
+                fontsize=6.5,
                 color="white",
                 clip_on=True,
             )
