@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 
@@ -70,9 +71,18 @@ double float_of(ValueType type, uint64_t number) {
                                  : std::bit_cast<double>(number);
 }
 
-std::string text_of(double value) {
+// The shortest text that reads as the same number.
+std::string text_of_float(ValueType type, uint64_t number) {
+  const double value = float_of(type, number);
   char text[32];
-  std::snprintf(text, sizeof(text), "%.9g", value);
+  for (int digits = 6; digits <= 17; ++digits) {
+    std::snprintf(text, sizeof(text), "%.*g", digits, value);
+    const double read =
+        type == ValueType::kF32 ? std::strtof(text, nullptr) : std::strtod(text, nullptr);
+    if (read == value) {
+      break;
+    }
+  }
   return text;
 }
 
@@ -81,7 +91,7 @@ std::string text_of_number(ValueType type, uint64_t number) {
     return number != 0 ? "true" : "false";
   }
   const std::optional<Integer> integer = integer_of(type, number);
-  return integer ? text_of(*integer) : text_of(float_of(type, number));
+  return integer ? text_of(*integer) : text_of_float(type, number);
 }
 
 // The i-th number of an array's bytes, zero-extended.
@@ -154,7 +164,7 @@ std::optional<double> Metadata::get_float(std::string_view key) const {
   }
   const double value = float_of(entry->type, entry->number);
   if (!std::isfinite(value)) {
-    fail(key, "is " + text_of(value) + "; it must be finite");
+    fail(key, "is " + text_of_float(entry->type, entry->number) + "; it must be finite");
   }
   return value;
 }

@@ -164,7 +164,7 @@ TEST_CASE("text that is not UTF-8 is kept in values and made printable in descri
 TEST_CASE("metadata is described in file order, long values by their length") {
   const GgufFolder folder;
   GgufBuilder b;
-  b.add_kv_string("z", "first").add_kv_u32("a", 7).add_kv_bool("b", true).add_kv_f32("f", 0.5f);
+  b.add_kv_string("z", "first").add_kv_u32("a", 7).add_kv_bool("b", true).add_kv_f32("f", 1e-5f);
   b.add_kv_array<int32_t>("short", {1, -2})
       .add_kv_array<float>("long", std::vector<float>(9, 1.0f));
   b.add_kv_strings("words", std::vector<std::string>(1000, "w")).add_kv_strings("few", {"x", "y"});
@@ -175,7 +175,7 @@ TEST_CASE("metadata is described in file order, long values by their length") {
       {"z", "first"},
       {"a", "7"},
       {"b", "true"},
-      {"f", "0.5"},
+      {"f", "1e-05"},
       {"short", "[1, -2]"},
       {"long", "[9 f32s]"},
       {"words", "[1000 strings]"},
