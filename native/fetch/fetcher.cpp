@@ -12,6 +12,9 @@
 namespace runahead {
 namespace {
 
+// More or smaller parts were no faster, and every reader that wakes takes processor time from
+// compute.
+constexpr int32_t kMaxParts = 4;
 constexpr uint64_t kMinPartBytes = uint64_t{256} << 10;
 static_assert(kMinPartBytes % kPageBytes == 0);
 
@@ -92,11 +95,12 @@ uint64_t Fetcher::dropped() const {
   return n;
 }
 
-// A reader's life: first help with what is being read, since that is the most urgent; else ask the source, as
-// long as it may have something; else sleep.
+// A reader's life: first help with what is being read, since that is the most urgent; else ask the
+// source, as long as it may have something; else sleep.
 //
-// No wake-up is lost: the source queues before it calls wake(), so whoever takes the wake-up finds the task, and
-// a reader to whom the source said "nothing" looks for wake-ups, under the lock, before it sleeps.
+// No wake-up is lost: the source queues before it calls wake(), so whoever takes the wake-up finds
+// the task, and a reader to whom the source said "nothing" looks for wake-ups, under the lock,
+// before it sleeps.
 void Fetcher::run(int32_t index) {
   std::unique_lock lock(mutex_);
   bool ask = false;
@@ -152,35 +156,38 @@ Fetcher::Transfer* Fetcher::begin(const FetchTask& task) {
   const auto free = std::find_if(transfers_.begin(), transfers_.end(),
                                  [](const Transfer& transfer) { return !transfer.active; });
   CHECK(free != transfers_.end());
+  const uint64_t bytes = store_.layout().record_bytes(task.id);
+  const uint64_t share = share_of(bytes);
   *free = {.task = task,
            .age = next_age_++,
-           .bytes = store_.layout().record_bytes(task.id),
+           .bytes = bytes,
+           .share = share,
            .next = 0,
            .n_in_flight = 0,
            .error = std::nullopt,
            .active = true};
-  const uint64_t first = part_bytes(free->bytes);
-  for (uint64_t at = first; at < free->bytes; at += first) {
+  for (uint64_t at = share; at + kMinPartBytes <= bytes; at += share) {
     work_.notify_one();
   }
   return &*free;
 }
 
-// One share for this reader and each that sleeps without a wake-up of its own; all of it on a paced link, which
-// serves one read after the other anyway.
-uint64_t Fetcher::part_bytes(uint64_t remaining) const {
+// One share for this reader and each that sleeps without a wake-up of its own; all of it on a paced
+// link, which serves one read after the other anyway.
+uint64_t Fetcher::share_of(uint64_t record_bytes) const {
   const int32_t n_spare = n_sleeping_ - n_wakeups_;
   if (!options_.split || pace_.paced() || n_spare <= 0 || !store_.can_split()) {
-    return remaining;
+    return record_bytes;
   }
-  const uint64_t share = align_up(remaining / static_cast<uint64_t>(n_spare + 1), kPageBytes);
-  const uint64_t part = std::max(share, kMinPartBytes);
-  return part + kMinPartBytes > remaining ? remaining : part;
+  const auto n_parts = static_cast<uint64_t>(std::min(n_spare + 1, kMaxParts));
+  return std::max(align_up(record_bytes / n_parts, kPageBytes), kMinPartBytes);
 }
 
 Fetcher::Part Fetcher::take_part(Transfer& transfer) {
   const uint64_t offset = transfer.next;
-  const uint64_t bytes = part_bytes(transfer.bytes - offset);
+  const uint64_t remaining = transfer.bytes - offset;
+  // The last part takes what would be too small for one of its own.
+  const uint64_t bytes = remaining < transfer.share + kMinPartBytes ? remaining : transfer.share;
   transfer.next += bytes;
   ++transfer.n_in_flight;
   const int64_t now = now_ns();

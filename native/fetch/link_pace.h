@@ -1,7 +1,7 @@
 // fetch/link_pace.h
 //
-// LinkPace emulates a link of a given speed that serves one read after the other: a read reserves the time its
-// bytes take, and is not over before that time has passed. Not thread-safe.
+// LinkPace emulates a link of a given speed that serves one read after the other: a read reserves
+// the time its bytes take, and is not over before that time has passed. Not thread-safe.
 
 #pragma once
 

@@ -80,11 +80,9 @@ void DirectFile::read(uint64_t offset, std::span<std::byte> destination, size_t 
         reinterpret_cast<uintptr_t>(destination.data()) % kPageBytes == 0 &&
         needed <= destination.size());
   const int fd = file_.get();
-  read_fully(
-      [fd](std::byte* to, size_t bytes, uint64_t from) {
-        return pread(fd, to, bytes, static_cast<off_t>(from));
-      },
-      path_.string(), offset, destination, needed == 0 ? destination.size() : needed);
+  read_fully([fd](std::byte* to, size_t bytes,
+                  uint64_t from) { return pread(fd, to, bytes, static_cast<off_t>(from)); },
+             path_.string(), offset, destination, needed == 0 ? destination.size() : needed);
 #ifdef POSIX_FADV_DONTNEED
   if (!direct_) {  // a wish
     posix_fadvise(fd, static_cast<off_t>(offset), static_cast<off_t>(destination.size()),

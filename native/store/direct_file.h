@@ -1,8 +1,8 @@
 // store/direct_file.h
 //
-// DirectFile reads a file past the page cache (O_DIRECT, F_NOCACHE), so that expert reads neither evict what
-// others cached nor cost a copy. Where a file system refuses direct I/O (tmpfs), it reads through the cache and
-// asks for the pages to be dropped.
+// DirectFile reads a file past the page cache (O_DIRECT, F_NOCACHE), so that expert reads neither
+// evict what others cached nor cost a copy. Where a file system refuses direct I/O (tmpfs), it
+// reads through the cache and asks for the pages to be dropped.
 //
 // Constant after opening; any number of threads may read.
 
@@ -40,10 +40,10 @@ class DirectFile {
   // Throws Error(kIo) naming the file.
   explicit DirectFile(const std::filesystem::path& path);
 
-  // Reads at least `needed` bytes (0: all) of `destination` from `offset`; a read may ask for whole pages past
-  // the end of the file as long as the needed bytes are there.
-  // REQUIRES: offset, destination.data() and its size are multiples of 4096.
-  // Throws Error(kIo) naming the file, the offset and the reason.
+  // Reads at least `needed` bytes (0: all) of `destination` from `offset`; a read may ask for whole
+  // pages past the end of the file as long as the needed bytes are there. REQUIRES: offset,
+  // destination.data() and its size are multiples of 4096. Throws Error(kIo) naming the file, the
+  // offset and the reason.
   void read(uint64_t offset, std::span<std::byte> destination, size_t needed = 0) const;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -60,8 +60,8 @@ class DirectFile {
 // As pread(2): what it returns and how it sets errno.
 using ReadAt = std::function<ssize_t(std::byte* destination, size_t bytes, uint64_t offset)>;
 
-// Calls `read_at` until `needed` bytes are there, through short reads (it goes on from the last whole page, as
-// direct I/O wants) and EINTR. `what` names the file in errors.
+// Calls `read_at` until `needed` bytes are there, through short reads (it goes on from the last
+// whole page, as direct I/O wants) and EINTR. `what` names the file in errors.
 void read_fully(const ReadAt& read_at, const std::string& what, uint64_t offset,
                 std::span<std::byte> destination, size_t needed);
 

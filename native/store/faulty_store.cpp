@@ -28,14 +28,13 @@ FaultyStore::FaultyStore(const ExpertStore& store, uint64_t seed, FaultRates rat
                static_cast<size_t>(store.layout().n_expert)) {}
 
 void FaultyStore::read(ExpertId id, uint64_t offset, std::span<std::byte> destination) const {
-  const auto index = static_cast<uint64_t>(id.layer) *
-                         static_cast<uint64_t>(store_.layout().n_expert) +
-                     static_cast<uint64_t>(id.expert);
+  const auto index =
+      static_cast<uint64_t>(id.layer) * static_cast<uint64_t>(store_.layout().n_expert) +
+      static_cast<uint64_t>(id.expert);
   const uint64_t nth = n_reads_[index].fetch_add(1, std::memory_order_relaxed);
   const uint64_t random = mix(mix(mix(seed_) ^ index) ^ nth);
   const uint64_t roll = random % 1000;
-  const std::string where = "simulated fault at layer " + std::to_string(id.layer) + " expert " +
-                            std::to_string(id.expert);
+  const std::string where = "simulated fault at " + text_of(id);
   if (roll < rates_.errors) {
     throw Error(ErrorCode::kIo, where + ": Input/output error");
   }

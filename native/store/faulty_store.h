@@ -1,7 +1,8 @@
 // store/faulty_store.h
 //
-// FaultyStore wraps a store and, by seed, makes some reads fail, end early or come late: what a dying or
-// overloaded disk does. What happens to the n-th read of an expert depends on the seed alone, not on timing.
+// FaultyStore wraps a store and, by seed, makes some reads fail, end early or come late: what a
+// dying or overloaded disk does. What happens to the n-th read of an expert depends on the seed
+// alone, not on timing.
 
 #pragma once
 

@@ -77,8 +77,8 @@ GgufExperts find_experts(const GgufFile& gguf, int32_t n_layer, int32_t n_expert
     }
     if (!missing.empty()) {
       throw Error(ErrorCode::kBadFile, gguf.path().string() + ": tensor '" + missing +
-                                           "' is missing, although layer " +
-                                           std::to_string(layer) + " has other expert tensors");
+                                           "' is missing, although layer " + std::to_string(layer) +
+                                           " has other expert tensors");
     }
     const SlotClass slot_class = make_slot_class(std::move(matrices));
     std::vector<SlotClass>& classes = found.layout.classes;

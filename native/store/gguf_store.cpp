@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -28,10 +29,9 @@ GgufStore::GgufStore(GgufExperts experts) : experts_(std::move(experts)) {
   for (const GgufSource& source : experts_.files) {
     const DirectFile& file = files_.emplace_back(source.path);
     if (file.size() != source.bytes) {
-      throw Error(ErrorCode::kBadFile, source.path.string() + ": has " +
-                                           std::to_string(file.size()) + " bytes, had " +
-                                           std::to_string(source.bytes) +
-                                           " when it was opened; load the model again");
+      throw Error(ErrorCode::kBadFile,
+                  source.path.string() + ": has " + std::to_string(file.size()) + " bytes, had " +
+                      std::to_string(source.bytes) + " when it was opened; load the model again");
     }
   }
 }
@@ -49,32 +49,32 @@ void GgufStore::read(ExpertId id, uint64_t offset, std::span<std::byte> destinat
       continue;
     }
     const uint64_t data_to = std::clamp(matrix.offset + matrix.bytes, from, to);
-    MatrixPlace place = experts_.places[static_cast<size_t>(id.layer)][i];
-    place.offset += static_cast<uint64_t>(id.expert) * matrix.bytes;
-    read_bytes(place, from - matrix.offset,
-               destination.subspan(from - offset, data_to - from));
+    read_bytes(id, i, from - matrix.offset, destination.subspan(from - offset, data_to - from));
     std::memset(destination.data() + (data_to - offset), 0, to - data_to);
   }
 }
 
-void GgufStore::read_matrix(ExpertId id, size_t i, std::span<std::byte> destination) const {
-  const ExpertMatrix& matrix = experts_.layout.class_of(id.layer).matrices[i];
-  CHECK(destination.size() == matrix.bytes);
-  MatrixPlace place = experts_.places[static_cast<size_t>(id.layer)][i];
-  place.offset += static_cast<uint64_t>(id.expert) * matrix.bytes;
-  read_bytes(place, 0, destination);
+void GgufStore::read_matrix(ExpertId id, size_t matrix, std::span<std::byte> destination) const {
+  CHECK(destination.size() == experts_.layout.class_of(id.layer).matrices[matrix].bytes);
+  read_bytes(id, matrix, 0, destination);
 }
 
-void GgufStore::read_bytes(const MatrixPlace& place, uint64_t offset,
+void GgufStore::read_bytes(ExpertId id, size_t matrix, uint64_t offset,
                            std::span<std::byte> destination) const {
+  const MatrixPlace& place = experts_.places[static_cast<size_t>(id.layer)][matrix];
+  const uint64_t matrix_bytes = experts_.layout.class_of(id.layer).matrices[matrix].bytes;
   const DirectFile& file = files_[static_cast<size_t>(place.file)];
   std::byte* bounce = bounce_buffer();
-  uint64_t at = place.offset + offset;
+  uint64_t at = place.offset + static_cast<uint64_t>(id.expert) * matrix_bytes + offset;
   while (!destination.empty()) {
     const uint64_t begin = align_down(at, kPageBytes);
     const size_t skip = at - begin;
     const size_t bytes = std::min(destination.size(), kBounceBytes - skip);
-    file.read(begin, {bounce, align_up(skip + bytes, kPageBytes)}, skip + bytes);
+    try {
+      file.read(begin, {bounce, align_up(skip + bytes, kPageBytes)}, skip + bytes);
+    } catch (const Error& error) {
+      throw Error(error.code(), std::string(error.what()) + " (" + text_of(id) + ")");
+    }
     std::memcpy(destination.data(), bounce + skip, bytes);
     destination = destination.subspan(bytes);
     at += bytes;

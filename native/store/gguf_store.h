@@ -1,7 +1,7 @@
 // store/gguf_store.h
 //
-// GgufStore reads experts where they lie in the GGUF: no disk space more, but one read per matrix at odd
-// offsets, so each passes through a bounce buffer of the reader thread. The layout is plain.
+// GgufStore reads experts where they lie in the GGUF: no disk space more, but one read per matrix
+// at odd offsets, so each passes through a bounce buffer of the reader thread. The layout is plain.
 
 #pragma once
 
@@ -15,7 +15,8 @@ namespace runahead {
 
 class GgufStore final : public ExpertStore {
  public:
-  // Throws Error(kIo) naming the file that cannot be opened, Error(kBadFile) when its size has changed.
+  // Throws Error(kIo) naming the file that cannot be opened, Error(kBadFile) when its size has
+  // changed.
   explicit GgufStore(GgufExperts experts);
 
   [[nodiscard]] const StoreLayout& layout() const override { return experts_.layout; }
@@ -25,7 +26,9 @@ class GgufStore final : public ExpertStore {
   void read_matrix(ExpertId id, size_t matrix, std::span<std::byte> destination) const;
 
  private:
-  void read_bytes(const MatrixPlace& place, uint64_t offset, std::span<std::byte> destination) const;
+  // Bytes of one matrix from `offset` in it.
+  void read_bytes(ExpertId id, size_t matrix, uint64_t offset,
+                  std::span<std::byte> destination) const;
 
   GgufExperts experts_;
   std::vector<DirectFile> files_;  // parallel to experts_.files

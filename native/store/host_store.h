@@ -1,5 +1,5 @@
-// store/host_store.h: HostStore keeps the records of all experts in memory: for discrete GPUs, and for models that
-// fit. Reading is a copy.
+// store/host_store.h: HostStore keeps the records of all experts in memory: for discrete GPUs, and
+// for models that fit. Reading is a copy.
 
 #pragma once
 
@@ -13,7 +13,8 @@ namespace runahead {
 
 class HostStore final : public ExpertStore {
  public:
-  // Reads everything, repacked for this CPU if `wanted`. Throws Error(kNoMemory, kIo, kBadFile, kCancelled).
+  // Reads everything, repacked for this CPU if `wanted`. Throws Error(kNoMemory, kIo, kBadFile,
+  // kCancelled).
   HostStore(const GgufExperts& experts, WeightLayout wanted, const StoreProgress& progress);
 
   [[nodiscard]] const StoreLayout& layout() const override { return index_.layout; }

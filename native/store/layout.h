@@ -1,9 +1,9 @@
 // store/layout.h
 //
-// How expert bytes lie in a record, on disk and in a slot alike: the matrices of one expert one after
-// the other, each at a 4096-aligned offset, the whole a multiple of 4096. Since a slot holds exactly
-// one record, a fetch is one contiguous direct read, and the pool tensor of a matrix is a strided view
-// over the slots (stride = record_bytes).
+// How expert bytes lie in a record, on disk and in a slot alike: the matrices of one expert one
+// after the other, each at a 4096-aligned offset, the whole a multiple of 4096. Since a slot holds
+// exactly one record, a fetch is one contiguous direct read, and the pool tensor of a matrix is a
+// strided view over the slots (stride = record_bytes).
 
 #pragma once
 
@@ -20,15 +20,16 @@ namespace runahead {
 // Whether the weights are as in the GGUF or already interleaved for this CPU's repacked kernels.
 enum class WeightLayout : uint8_t { kPlain = 0, kRepacked = 1 };
 
-// One matrix of an expert. GGUF names: gate = ffn_gate_exps, up = ffn_up_exps, down = ffn_down_exps.
+// One matrix of an expert. GGUF names: gate = ffn_gate_exps, up = ffn_up_exps, down =
+// ffn_down_exps.
 struct ExpertMatrix {
-  std::string role;      // "gate", "up", "down"
-  ggml_type type;        // as in the GGUF
-  int64_t n_in;          // ne[0], input features
-  int64_t n_out;         // ne[1], output features
-  uint64_t bytes;        // ggml_row_size(type, n_in) * n_out
-  uint64_t offset;       // in the record, 4096-aligned
-  bool repacked;         // these bytes are in the repacked form
+  std::string role;  // "gate", "up", "down"
+  ggml_type type;    // as in the GGUF
+  int64_t n_in;      // ne[0], input features
+  int64_t n_out;     // ne[1], output features
+  uint64_t bytes;    // ggml_row_size(type, n_in) * n_out
+  uint64_t offset;   // in the record, 4096-aligned
+  bool repacked;     // these bytes are in the repacked form
   bool operator==(const ExpertMatrix&) const = default;
 };
 

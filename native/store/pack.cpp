@@ -25,7 +25,8 @@ class Writer {
   void put(T value) {
     static_assert(std::is_integral_v<T>);
     for (size_t i = 0; i < sizeof(T); ++i) {
-      bytes_.push_back(static_cast<std::byte>(static_cast<std::make_unsigned_t<T>>(value) >> (8 * i)));
+      bytes_.push_back(
+          static_cast<std::byte>(static_cast<std::make_unsigned_t<T>>(value) >> (8 * i)));
     }
   }
   void put_text(const std::string& text, size_t width) {
@@ -70,7 +71,8 @@ class Reader {
   void expect_text(const std::string& field, const std::string& expected, size_t width) {
     CHECK(at_ + width <= bytes_.size());
     for (size_t i = 0; i < width; ++i) {
-      const std::byte wanted = i < expected.size() ? static_cast<std::byte>(expected[i]) : std::byte{0};
+      const std::byte wanted =
+          i < expected.size() ? static_cast<std::byte>(expected[i]) : std::byte{0};
       if (bytes_[at_ + i] != wanted) {
         fail(field, "another text", "'" + expected + "'");
       }
@@ -115,8 +117,9 @@ void check_prefix(Reader& reader, std::span<const std::byte> header, uint64_t fi
                   const GgufExperts& experts, const std::string& file) {
   if (header.size() < kFixedBytes ||
       std::memcmp(header.data(), kMagic.data(), kMagic.size()) != 0) {
-    throw Error(ErrorCode::kBadFile,
-                file + ": not an expert pack (no magic RUNAPACK at its beginning); rebuild the pack");
+    throw Error(
+        ErrorCode::kBadFile,
+        file + ": not an expert pack (no magic RUNAPACK at its beginning); rebuild the pack");
   }
   reader.take<uint64_t>();
   const auto version = reader.take<uint32_t>();
@@ -133,10 +136,10 @@ void check_prefix(Reader& reader, std::span<const std::byte> header, uint64_t fi
   const auto stored_file_bytes = reader.take<uint64_t>();
   const auto fingerprint = reader.take<uint64_t>();
   if (fingerprint != experts.fingerprint) {
-    throw Error(ErrorCode::kBadFile,
-                file + ": the fingerprint " + std::to_string(fingerprint) +
-                    " is not that of the model, " + std::to_string(experts.fingerprint) +
-                    ": the pack was made from another file; rebuild the pack");
+    throw Error(ErrorCode::kBadFile, file + ": the fingerprint " + std::to_string(fingerprint) +
+                                         " is not that of the model, " +
+                                         std::to_string(experts.fingerprint) +
+                                         ": the pack was made from another file; rebuild the pack");
   }
   const uint64_t expected_bytes = pack_header_bytes(experts.layout);
   if (header_bytes != expected_bytes) {

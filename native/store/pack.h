@@ -1,7 +1,8 @@
 // store/pack.h
 //
-// The format of an expert pack, version 1. All integers are little-endian; the header is padded with zeros to a
-// multiple of 4096; then come the records, in the order of the entries, each 4096-aligned.
+// The format of an expert pack, version 1. All integers are little-endian; the header is padded
+// with zeros to a multiple of 4096; then come the records, in the order of the entries, each
+// 4096-aligned.
 //
 //   0  char[8]  magic "RUNAPACK"
 //   8  u32      version
@@ -15,12 +16,14 @@
 //  56  u32      n_class
 //  60  u32      0
 //      i32      class_of_layer[n_layer], padded to a multiple of 8
-//      per class:  u32 n_matrix, u32 0; per matrix: char[16] role, u32 type, u32 repacked, u64 n_in, u64 n_out,
+//      per class:  u32 n_matrix, u32 0; per matrix: char[16] role, u32 type, u32 repacked, u64
+//      n_in, u64 n_out,
 //                  u64 repack tag (0 when plain; names the CPU's repacked form)
-//      per expert of a layer that has any, by layer and expert:  u64 offset, u64 length, u64 checksum
+//      per expert of a layer that has any, by layer and expert:  u64 offset, u64 length, u64
+//      checksum
 //
-// A pack is only ever read together with its GGUF, whose layout says what the header must hold, so a reader
-// compares and trusts nothing.
+// A pack is only ever read together with its GGUF, whose layout says what the header must hold, so
+// a reader compares and trusts nothing.
 
 #pragma once
 
@@ -61,9 +64,9 @@ struct PackIndex {
 // Bytes of the header of a pack of these experts, in whatever weight layout.
 [[nodiscard]] uint64_t pack_header_bytes(const StoreLayout& layout);
 
-// Checks every field of a header against the model and this CPU. `header` may be shorter than a header should
-// be. Throws Error(kBadFile or kUnsupported) naming `file`, the field, its value, and that the pack should be
-// rebuilt.
+// Checks every field of a header against the model and this CPU. `header` may be shorter than a
+// header should be. Throws Error(kBadFile or kUnsupported) naming `file`, the field, its value, and
+// that the pack should be rebuilt.
 [[nodiscard]] PackIndex parse_pack_header(std::span<const std::byte> header, uint64_t file_bytes,
                                           const GgufExperts& experts, const std::string& file);
 

@@ -21,10 +21,6 @@ PackIndex read_index(const DirectFile& file, const GgufExperts& experts) {
   return parse_pack_header({header.data(), bytes}, file.size(), experts, file.path().string());
 }
 
-std::string name_of(ExpertId id) {
-  return "layer " + std::to_string(id.layer) + " expert " + std::to_string(id.expert);
-}
-
 }  // namespace
 
 PackStore::PackStore(const std::filesystem::path& path, const GgufExperts& experts,
@@ -37,7 +33,7 @@ void PackStore::read(ExpertId id, uint64_t offset, std::span<std::byte> destinat
   try {
     file_.read(index_.offsets[index_.entry(id)] + offset, destination);
   } catch (const Error& error) {
-    throw Error(error.code(), std::string(error.what()) + " (" + name_of(id) + ")");
+    throw Error(error.code(), std::string(error.what()) + " (" + text_of(id) + ")");
   }
   if (verify_reads_ && destination.size() == record_bytes) {
     check_record(id, destination);
@@ -48,7 +44,7 @@ void PackStore::check_record(ExpertId id, std::span<const std::byte> record) con
   const uint64_t expected = index_.checksums[index_.entry(id)];
   const uint64_t actual = checksum(record);
   if (actual != expected) {
-    throw Error(ErrorCode::kBadFile, file_.path().string() + ": the record of " + name_of(id) +
+    throw Error(ErrorCode::kBadFile, file_.path().string() + ": the record of " + text_of(id) +
                                          " is damaged (checksum " + std::to_string(actual) +
                                          ", expected " + std::to_string(expected) +
                                          "); rebuild the pack");

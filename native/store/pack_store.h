@@ -1,4 +1,5 @@
-// store/pack_store.h: PackStore reads experts from an expert pack, one aligned direct read per record.
+// store/pack_store.h: PackStore reads experts from an expert pack, one aligned direct read per
+// record.
 
 #pragma once
 
@@ -13,16 +14,19 @@ namespace runahead {
 
 class PackStore final : public ExpertStore {
  public:
-  // Checks the header against the model `experts` comes from, and the size of the file. With `verify_reads` every
-  // read checks its record. Throws Error(kIo) when the file cannot be read, Error(kBadFile or kUnsupported) when
-  // it is not a whole pack of this model for this CPU; the text says what is wrong.
-  PackStore(const std::filesystem::path& path, const GgufExperts& experts, bool verify_reads = false);
+  // Checks the header against the model `experts` comes from, and the size of the file. With
+  // `verify_reads` every read checks its record. Throws Error(kIo) when the file cannot be read,
+  // Error(kBadFile or kUnsupported) when it is not a whole pack of this model for this CPU; the
+  // text says what is wrong.
+  PackStore(const std::filesystem::path& path, const GgufExperts& experts,
+            bool verify_reads = false);
 
   [[nodiscard]] const StoreLayout& layout() const override { return index_.layout; }
   void read(ExpertId id, uint64_t offset, std::span<std::byte> destination) const override;
   [[nodiscard]] bool can_split() const override { return !verify_reads_; }
 
-  // Reads every record and checks it. Throws Error(kBadFile) naming the first damaged one, Error(kCancelled).
+  // Reads every record and checks it. Throws Error(kBadFile) naming the first damaged one,
+  // Error(kCancelled).
   void verify(const StoreProgress& progress) const;
 
  private:

@@ -28,8 +28,8 @@ fs::path folder_of(const fs::path& target) {
   return target.has_parent_path() ? target.parent_path() : fs::path(".");
 }
 
-// A temporary file that vanishes unless published. It is locked while its writer lives, so that a later writer
-// can tell the leftovers of a dead one.
+// A temporary file that vanishes unless published. It is locked while its writer lives, so that a
+// later writer can tell the leftovers of a dead one.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const fs::path& target) : target_(target) {
@@ -64,11 +64,13 @@ class TemporaryFile {
       return;
     }
     if (errno != EOPNOTSUPP) {
-      throw system_error(path_.string() + ": cannot take " + std::to_string(bytes) + " bytes", errno);
+      throw system_error(path_.string() + ": cannot take " + std::to_string(bytes) + " bytes",
+                         errno);
     }
 #endif
     if (ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) {
-      throw system_error(path_.string() + ": cannot take " + std::to_string(bytes) + " bytes", errno);
+      throw system_error(path_.string() + ": cannot take " + std::to_string(bytes) + " bytes",
+                         errno);
     }
   }
 
@@ -144,7 +146,8 @@ void remove_leftovers(const fs::path& target) {
     if (!entry.path().filename().string().starts_with(prefix)) {
       continue;
     }
-    const FileHandle file(open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const FileHandle file(
+        open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (file.get() >= 0 && flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
       unlink(entry.path().c_str());
     }
@@ -189,7 +192,8 @@ WrittenPack write_pack(const GgufExperts& experts, const fs::path& target, Weigh
     ReservedMemory memory;
   };
   const auto make_worker = [&]() -> ExpertWork {
-    const auto worker = std::make_shared<Worker>(RecordBuilder(source, layout), ReservedMemory(largest));
+    const auto worker =
+        std::make_shared<Worker>(RecordBuilder(source, layout), ReservedMemory(largest));
     return [&, worker](ExpertId id) {
       const std::span<std::byte> record(worker->memory.data(), layout.record_bytes(id));
       worker->builder.build(id, record);

@@ -13,9 +13,9 @@ RecordBuilder::RecordBuilder(const GgufStore& source, const StoreLayout& target)
   for (const SlotClass& slot_class : target.classes) {
     auto& repackers = repackers_.emplace_back();
     for (const ExpertMatrix& matrix : slot_class.matrices) {
-      repackers.push_back(matrix.repacked ? std::make_unique<Repacker>(matrix.type, matrix.n_in,
-                                                                       matrix.n_out)
-                                          : nullptr);
+      repackers.push_back(matrix.repacked
+                              ? std::make_unique<Repacker>(matrix.type, matrix.n_in, matrix.n_out)
+                              : nullptr);
       largest = std::max(largest, matrix.repacked ? matrix.bytes : 0);
     }
   }

@@ -1,7 +1,8 @@
 // store/record_builder.h
 //
-// RecordBuilder makes the record of an expert out of the GGUF: reads its matrices, repacks those that the target
-// layout wants repacked, zeroes the padding. Used by one thread at a time; the store may be shared.
+// RecordBuilder makes the record of an expert out of the GGUF: reads its matrices, repacks those
+// that the target layout wants repacked, zeroes the padding. Used by one thread at a time; the
+// store may be shared.
 
 #pragma once
 
@@ -26,7 +27,8 @@ class RecordBuilder {
  private:
   const GgufStore& source_;
   const StoreLayout& target_;
-  std::vector<std::vector<std::unique_ptr<Repacker>>> repackers_;  // [class][matrix]; nullptr: stays plain
+  std::vector<std::vector<std::unique_ptr<Repacker>>>
+      repackers_;  // [class][matrix]; nullptr: stays plain
   std::vector<std::byte> plain_;
 };
 

@@ -31,7 +31,8 @@ ggml_backend_buffer_type_t find_repack_buffer_type() {
   if (address == nullptr) {
     return nullptr;
   }
-  // Only this one: other extra types (AMX) keep their weights in forms of other sizes, and crash in batches.
+  // Only this one: other extra types (AMX) keep their weights in forms of other sizes, and crash in
+  // batches.
   const auto get_extra = reinterpret_cast<ggml_backend_dev_get_extra_bufts_t>(address);
   for (ggml_backend_buffer_type_t* type = get_extra(cpu); type != nullptr && *type != nullptr;
        ++type) {
@@ -67,8 +68,8 @@ bool can_repack(ggml_type type, int64_t n_in, int64_t n_out) {
 }
 
 uint64_t repack_tag(ggml_type type, int64_t n_in, int64_t n_out) {
-  // ggml chooses the form by type and by what divides the number of rows, so a small matrix with the same
-  // divisors shows it.
+  // ggml chooses the form by type and by what divides the number of rows, so a small matrix with
+  // the same divisors shows it.
   const int64_t probe_in = std::min<int64_t>(n_in, 4 * ggml_blck_size(type));
   const int64_t probe_out = 64 + n_out % 64;
   std::vector<std::byte> plain(ggml_row_size(type, probe_in) * static_cast<size_t>(probe_out));

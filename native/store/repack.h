@@ -1,8 +1,9 @@
 // store/repack.h
 //
-// Repacking interleaves the rows of a matrix for this CPU's faster kernels. The bytes keep their number, and
-// ggml's CPU_REPACK buffer type does the work, so a record can be kept repacked on disk and placed raw into a
-// slot. The form depends on the CPU and on ggml's version: repack_tag() names it.
+// Repacking interleaves the rows of a matrix for this CPU's faster kernels. The bytes keep their
+// number, and ggml's CPU_REPACK buffer type does the work, so a record can be kept repacked on disk
+// and placed raw into a slot. The form depends on the CPU and on ggml's version: repack_tag() names
+// it.
 //
 // All functions may be called from any thread; a Repacker is used by one thread at a time.
 
@@ -30,12 +31,13 @@ namespace runahead {
 // REQUIRES: can_repack().
 [[nodiscard]] uint64_t repack_tag(ggml_type type, int64_t n_in, int64_t n_out);
 
-// `plain` with every matrix that can be repacked here marked so. The result is plain where none can.
+// `plain` with every matrix that can be repacked here marked so. The result is plain where none
+// can.
 [[nodiscard]] StoreLayout repacked_layout(const StoreLayout& plain);
 
-// Gives a tensor memory of our own (`data`, for example a pool of slots) and marks it as repacked weights.
-// ne and nb may be set as the caller likes (nb[2] = slot stride). It owns nothing of the tensor and must
-// outlive its use.
+// Gives a tensor memory of our own (`data`, for example a pool of slots) and marks it as repacked
+// weights. ne and nb may be set as the caller likes (nb[2] = slot stride). It owns nothing of the
+// tensor and must outlive its use.
 class RepackAnchor {
  public:
   // REQUIRES: repack_buffer_type() != nullptr.

@@ -22,7 +22,8 @@ TEST_CASE("reserved memory begins on a huge page, is zero, and can be written to
   }
 }
 
-TEST_CASE("memory given back is zero again; only whole pages are given, and the rest keeps its bytes") {
+TEST_CASE(
+    "memory given back is zero again; only whole pages are given, and the rest keeps its bytes") {
   ReservedMemory memory(8 * kPageBytes);
   std::memset(memory.data(), 0xaa, memory.size());
   memory.give_back(kPageBytes + 1, 3 * kPageBytes);  // whole pages: 2 and 3

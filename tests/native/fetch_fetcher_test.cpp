@@ -160,14 +160,16 @@ std::vector<ExpertId> experts(int32_t n) {
 uint64_t fetched_bytes(const std::vector<Record>& records) {
   uint64_t bytes = 0;
   for (const Record& record : records) {
-    bytes += record.event == static_cast<uint8_t>(Event::kFault) ? 0 : static_cast<uint64_t>(record.a);
+    bytes +=
+        record.event == static_cast<uint8_t>(Event::kFault) ? 0 : static_cast<uint64_t>(record.a);
   }
   return bytes;
 }
 
 }  // namespace
 
-TEST_CASE("every expert arrives once and whole: 1 or 8 readers, straight or staged, shared or not") {
+TEST_CASE(
+    "every expert arrives once and whole: 1 or 8 readers, straight or staged, shared or not") {
   constexpr int32_t kExperts = 40;
   for (const int32_t n_readers : {1, 8}) {
     for (const bool staged : {false, true}) {
@@ -230,7 +232,8 @@ TEST_CASE("one missing expert is read by several idle readers, at least 256 KiB 
   CHECK(source.wrong_ == 0);
 }
 
-TEST_CASE("a record is not shared when its store needs it whole, when it is small, or on a paced link") {
+TEST_CASE(
+    "a record is not shared when its store needs it whole, when it is small, or on a paced link") {
   struct Case {
     bool splits;
     uint64_t record_bytes;
@@ -368,7 +371,8 @@ TEST_CASE("closing finishes what is in flight, once, and does not wait for a slo
     PatternStore store(64);
     QueueSource source(64, /*staged=*/false);
     {
-      Fetcher fetcher(store, source, {.n_readers = 8, .link_bytes_per_s = split ? 0u : 1u, .split = split});
+      Fetcher fetcher(store, source,
+                      {.n_readers = 8, .link_bytes_per_s = split ? 0u : 1u, .split = split});
       store.hold(true);
       source.add(fetcher, experts(64));
       store.wait_for_readers(8);

@@ -8,8 +8,8 @@ TEST_CASE("reads on a paced link end one after the other, at its rate") {
   LinkPace pace(1000);  // 1 byte per ms
   constexpr int64_t kMs = 1000000;
   CHECK(pace.reserve(5, 0) == 5 * kMs);
-  CHECK(pace.reserve(5, 1 * kMs) == 10 * kMs);    // waits for the first
-  CHECK(pace.reserve(5, 20 * kMs) == 25 * kMs);   // the link was idle: nothing is saved up
+  CHECK(pace.reserve(5, 1 * kMs) == 10 * kMs);   // waits for the first
+  CHECK(pace.reserve(5, 20 * kMs) == 25 * kMs);  // the link was idle: nothing is saved up
   pace.set_rate(5000);
   CHECK(pace.reserve(5, 20 * kMs) == 26 * kMs);
 }

@@ -25,7 +25,8 @@ struct Script {
       errno = -step;
       return -1;
     }
-    const size_t n = std::min({bytes, static_cast<size_t>(step), file.size() - std::min(file.size(), offset)});
+    const size_t n =
+        std::min({bytes, static_cast<size_t>(step), file.size() - std::min(file.size(), offset)});
     std::memcpy(to, file.data() + offset, n);
     return static_cast<ssize_t>(n);
   }
@@ -58,7 +59,8 @@ TEST_CASE("a read that needs bytes past the end fails, one that only has room fo
   for (const size_t file_bytes : {0u, 1u, 4095u, 4096u, 4097u, 8191u}) {
     CAPTURE(file_bytes);
     Script cut{{}, pattern(file_bytes), 0, {}};
-    const std::string error = error_of([&] { read_fully(std::ref(cut), "name", 0, out, out.size()); });
+    const std::string error =
+        error_of([&] { read_fully(std::ref(cut), "name", 0, out, out.size()); });
     CHECK(has(error, "io: name: the file ends at byte"));
     CHECK(cut.offsets.size() <= 3);
   }

@@ -1,7 +1,7 @@
 // store_model.h
 //
-// A small model for the tests of store and fetch: layer 0 is dense, layers 1 and 3 share a slot class, layer 2 has
-// another. No matrix ends on a page, and none begins on one in the file.
+// A small model for the tests of store and fetch: layer 0 is dense, layers 1 and 3 share a slot
+// class, layer 2 has another. No matrix ends on a page, and none begins on one in the file.
 
 #pragma once
 
@@ -83,8 +83,8 @@ inline GgufExperts open_experts(const std::filesystem::path& path) {
 inline std::vector<ExpertId> all_experts(const StoreLayout& layout) {
   std::vector<ExpertId> ids;
   for (int32_t layer = 0; layer < layout.n_layer; ++layer) {
-    for (int32_t e = 0; layout.class_of_layer[static_cast<size_t>(layer)] >= 0 && e < layout.n_expert;
-         ++e) {
+    for (int32_t e = 0;
+         layout.class_of_layer[static_cast<size_t>(layer)] >= 0 && e < layout.n_expert; ++e) {
       ids.push_back({layer, e});
     }
   }

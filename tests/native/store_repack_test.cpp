@@ -15,7 +15,8 @@ using ContextPtr = std::unique_ptr<ggml_context, decltype(&ggml_free)>;
 using BufferPtr = std::unique_ptr<ggml_backend_buffer, decltype(&ggml_backend_buffer_free)>;
 
 ContextPtr make_context() {
-  return {ggml_init({ggml_tensor_overhead() * 64 + 8 * ggml_graph_overhead(), nullptr, true}), &ggml_free};
+  return {ggml_init({ggml_tensor_overhead() * 64 + 8 * ggml_graph_overhead(), nullptr, true}),
+          &ggml_free};
 }
 
 constexpr int64_t kIn = 256;
@@ -38,7 +39,8 @@ std::vector<float> product_over(ggml_context* context, ggml_tensor* weights, int
   std::vector<float> out(static_cast<size_t>(kOut * 2 * n_tokens));
   const std::unique_ptr<ggml_backend, decltype(&ggml_backend_free)> backend(
       ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr), &ggml_backend_free);
-  const BufferPtr buffer(ggml_backend_alloc_buffer(backend.get(), 1 << 20), &ggml_backend_buffer_free);
+  const BufferPtr buffer(ggml_backend_alloc_buffer(backend.get(), 1 << 20),
+                         &ggml_backend_buffer_free);
   auto* at = static_cast<std::byte*>(ggml_backend_buffer_get_base(buffer.get()));
   for (ggml_tensor* tensor : {x, ids, product}) {
     ggml_backend_tensor_alloc(buffer.get(), tensor, at);
@@ -74,7 +76,9 @@ TEST_CASE("without a repack buffer type nothing can be repacked; with one, only 
 }
 
 #ifdef __AVX2__
-TEST_CASE("this CPU has repacked kernels for Q4_0") { CHECK(can_repack(GGML_TYPE_Q4_0, 256, 64)); }
+TEST_CASE("this CPU has repacked kernels for Q4_0") {
+  CHECK(can_repack(GGML_TYPE_Q4_0, 256, 64));
+}
 #endif
 
 TEST_CASE("a pool of raw repacked records in our own memory computes what plain weights compute") {
@@ -94,7 +98,8 @@ TEST_CASE("a pool of raw repacked records in our own memory computes what plain 
       const BufferPtr buffer(
           ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), plain.size() + 64),
           &ggml_backend_buffer_free);
-      ggml_backend_tensor_alloc(buffer.get(), reference, ggml_backend_buffer_get_base(buffer.get()));
+      ggml_backend_tensor_alloc(buffer.get(), reference,
+                                ggml_backend_buffer_get_base(buffer.get()));
       ggml_backend_tensor_set(reference, plain.data(), 0, plain.size());
       const std::vector<float> expected = product_over(context.get(), reference, n_tokens);
 
@@ -116,7 +121,8 @@ TEST_CASE("a pool of raw repacked records in our own memory computes what plain 
       // Repacked one by one, strided, in our memory: the same sums in another order.
       Repacker repacker(type, kIn, kOut);
       for (size_t slot = 0; slot < kSlots; ++slot) {
-        repacker.repack({plain_bytes + slot * matrix, matrix}, {memory.data() + slot * stride, matrix});
+        repacker.repack({plain_bytes + slot * matrix, matrix},
+                        {memory.data() + slot * stride, matrix});
       }
       const RepackAnchor anchor;
       ggml_tensor* pool = new_pool(context.get(), type, stride);
@@ -127,7 +133,8 @@ TEST_CASE("a pool of raw repacked records in our own memory computes what plain 
       const BufferPtr own_buffer(
           ggml_backend_buft_alloc_buffer(repack_buffer_type(), plain.size() + 64),
           &ggml_backend_buffer_free);
-      ggml_backend_tensor_alloc(own_buffer.get(), own, ggml_backend_buffer_get_base(own_buffer.get()));
+      ggml_backend_tensor_alloc(own_buffer.get(), own,
+                                ggml_backend_buffer_get_base(own_buffer.get()));
       ggml_backend_tensor_set(own, plain.data(), 0, plain.size());
       CHECK(product_over(context.get(), own, n_tokens) == repacked);
 
@@ -143,7 +150,9 @@ TEST_CASE("a pool of raw repacked records in our own memory computes what plain 
   }
 }
 
-TEST_CASE("a repack tag names the form: stable, the same for other shapes of it, another for other types") {
+TEST_CASE(
+    "a repack tag names the form: stable, the same for other shapes of it, another for other "
+    "types") {
   std::vector<uint64_t> tags;
   for (const ggml_type type : {GGML_TYPE_Q4_0, GGML_TYPE_Q4_K, GGML_TYPE_IQ4_NL}) {
     if (can_repack(type, 512, 64)) {

@@ -26,7 +26,8 @@ void check_parts(const ExpertStore& store, ExpertId id, const std::string& whole
 
 }  // namespace
 
-TEST_CASE("all stores give the bytes of the GGUF, with zeros between the matrices, whole or in parts") {
+TEST_CASE(
+    "all stores give the bytes of the GGUF, with zeros between the matrices, whole or in parts") {
   const GgufFolder folder;
   store_model_builder().write(folder / "m.gguf");
   const GgufExperts experts = open_experts(folder / "m.gguf");
@@ -42,9 +43,9 @@ TEST_CASE("all stores give the bytes of the GGUF, with zeros between the matrice
   for (const ExpertId id : all_experts(experts.layout)) {
     const std::string expected = expected_record(experts, id);
     CHECK(read_record(verifying, id) == expected);
-    for (const ExpertStore* store : {static_cast<const ExpertStore*>(&gguf),
-                                     static_cast<const ExpertStore*>(&host),
-                                     static_cast<const ExpertStore*>(&pack)}) {
+    for (const ExpertStore* store :
+         {static_cast<const ExpertStore*>(&gguf), static_cast<const ExpertStore*>(&host),
+          static_cast<const ExpertStore*>(&pack)}) {
       CHECK(read_record(*store, id) == expected);
       check_parts(*store, id, expected);
     }
@@ -105,7 +106,8 @@ TEST_CASE("a model file that changed since it was opened is not read") {
   store_model_builder().write(folder / "m.gguf");
   const GgufExperts experts = open_experts(folder / "m.gguf");
   std::filesystem::resize_file(folder / "m.gguf", 1000);
-  CHECK(has(error_of([&] { GgufStore store(experts); }), "bad_file: " + (folder / "m.gguf").string()));
+  CHECK(has(error_of([&] { GgufStore store(experts); }),
+            "bad_file: " + (folder / "m.gguf").string()));
 }
 
 TEST_CASE("loading into memory can be cancelled, and reports every byte") {
