@@ -64,7 +64,7 @@ class Engine:
             eos=self._special_text(self.info.eos_token),
         )
         wanted = options.cache.bytes_of(model.experts_total_bytes)
-        if self.info.cache_bytes > wanted:
+        if wanted < self.info.min_cache_bytes:
             notices.append(
                 f"The expert cache takes {sizes.show(self.info.cache_bytes)} instead of"
                 f" {sizes.show(wanted)}: with less, not even one request could run."
