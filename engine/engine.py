@@ -16,7 +16,7 @@ from types import TracebackType
 import msgspec
 import numpy as np
 
-from engine import errors, native, trace
+from engine import errors, native, sizes, trace
 from engine.cache_size import CacheSize
 from engine.chat_template import ChatTemplate
 from engine.engine_info import CacheChange, EngineInfo, EngineStats, JobRow
@@ -63,6 +63,12 @@ class Engine:
             bos=self._special_text(self.info.bos_token),
             eos=self._special_text(self.info.eos_token),
         )
+        wanted = options.cache.bytes_of(model.experts_total_bytes)
+        if wanted < self.info.min_cache_bytes:
+            notices.append(
+                f"The expert cache takes {sizes.show(self.info.cache_bytes)} instead of"
+                f" {sizes.show(wanted)}: with less, not even one request could run."
+            )
         self._log: RunLogWriter | None = None
         if options.run_log:
             self._log, failure = start_run_log(model, options, self.info)

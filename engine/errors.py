@@ -98,9 +98,12 @@ _BY_CODE: dict[str, type[EngineError]] = {
 
 
 def from_native(args: tuple[object, ...]) -> EngineError:
-    """The error for a NativeError's args (code, message); EngineError for an unknown code."""
-    code, message = (args[0], args[1]) if len(args) == 2 else ("", " ".join(map(str, args)))
-    return _BY_CODE.get(str(code), EngineError)(str(message))
+    """The error for a NativeError's args (code, message); EngineError for an unknown code.
+
+    Native messages that know what to try say so after a semicolon; others get the kind's own hint.
+    """
+    code, message = (args[0], str(args[1])) if len(args) == 2 else ("", " ".join(map(str, args)))
+    return _BY_CODE.get(str(code), EngineError)(message, "" if "; " in message else None)
 
 
 def from_os(error: OSError, what: str) -> EngineError:

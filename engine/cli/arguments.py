@@ -31,7 +31,10 @@ def listed(parse: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
     """Reads "a,b,c"; an empty or doubled item is refused."""
 
     def read(text: str) -> tuple[T, ...]:
-        items = tuple(checked(parse)(part.strip()) for part in text.split(","))
+        parts = [part.strip() for part in text.split(",")]
+        if not all(parts):
+            raise argparse.ArgumentTypeError(f"{text!r} has an empty item")
+        items = tuple(checked(parse)(part) for part in parts)
         if len(set(items)) < len(items):
             raise argparse.ArgumentTypeError(f"{text!r} names something twice")
         return items

@@ -19,7 +19,7 @@ from engine.cli.arguments import (
     positive,
 )
 from engine.cli.generate import STAGES
-from engine.cli.terminal import native_progress, note, progress_bars, stdout
+from engine.cli.terminal import native_progress, note, progress_bars, stdout, visible
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
 from engine.runlog.writer import write_atomically
@@ -43,7 +43,11 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         help="the first is compared with the others (default: bevy,lockstep-lfu,llama.cpp)",
     )
     parser.add_argument(
-        "--requests", type=listed(_count), default=(2, 4, 8), metavar="N,...", help="default: 2,4,8"
+        "--requests",
+        type=listed(positive),
+        default=(2, 4, 8),
+        metavar="N,...",
+        help="default: 2,4,8",
     )
     parser.add_argument(
         "--cache",
@@ -110,18 +114,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _count(text: str) -> int:
-    try:
-        return positive(text)
-    except argparse.ArgumentTypeError as error:
-        raise errors.InvalidRequestError(str(error)) from error
-
-
 def _show(report: BenchReport) -> None:
     out = stdout()
     out.print(
-        f"{report.model}, {report.store} store, {report.device}, {report.n_threads} threads"
-        f" ({report.machine.cpu})",
+        f"{visible(report.model)}, {report.store} store, {report.device},"
+        f" {report.n_threads} threads ({report.machine.cpu})",
         markup=False,
         soft_wrap=True,
     )

@@ -7,12 +7,12 @@ import numpy as np
 
 from engine import errors, folders, metrics, trace
 from engine.cache_size import CacheSize
-from engine.cli.arguments import Commands
+from engine.cli.arguments import Commands, positive
 from engine.cli.generate import STAGES
 from engine.cli.live_view import view_of
 from engine.cli.replies import Replies, Reply
 from engine.cli.summary import summary_table
-from engine.cli.terminal import native_progress, note, stdout
+from engine.cli.terminal import native_progress, note, stdout, visible
 from engine.engine import Engine
 from engine.events import Event, Notice
 from engine.link_speed import LinkSpeed
@@ -42,7 +42,7 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         " device and the link did.",
     )
     parser.add_argument("--model", type=Path, metavar="GGUF", help="another model (default: made)")
-    parser.add_argument("--max-tokens", type=int, default=96, metavar="N", help="default: 96")
+    parser.add_argument("--max-tokens", type=positive, default=96, metavar="N", help="default: 96")
     parser.set_defaults(run=run)
 
 
@@ -50,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Show the demo."""
     out = stdout()
     model: Path = args.model or _demo_model()
+    # On so small a model a second thread would only wait.
     options = EngineOptions(
         cache=CACHE, link=LINK, context=512, max_requests=len(PROMPTS), n_threads=1
     )
@@ -59,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
     picture = None
     with engine:
         out.print(
-            f"{engine.model.title}: {len(PROMPTS)} prompts at once, cache {CACHE} of the experts,"
-            f" link {LINK} (emulated)",
+            f"{visible(engine.model.title)}: {len(PROMPTS)} prompts at once,"
+            f" cache {CACHE} of the experts, link {LINK} (emulated)",
             markup=False,
         )
         for policy in POLICIES:

@@ -7,7 +7,7 @@ from rich.table import Column, Table
 
 from engine import errors, folders
 from engine.cli.arguments import Commands, positive
-from engine.cli.terminal import stdout, visible
+from engine.cli.terminal import plain, stdout
 from engine.runlog.export import SUFFIXES, export, format_of
 from engine.runlog.reader import RunLog, run_folders
 
@@ -70,11 +70,11 @@ def _list() -> int:
         try:
             meta = RunLog(folder).meta
         except errors.EngineError as error:
-            table.add_row(folder.name, visible(error.message), "", "", "", "")
+            table.add_row(folder.name, plain(error.message), "", "", "", "")
             continue
         table.add_row(
             folder.name,
-            visible(meta.model.title),
+            plain(meta.model.title),
             meta.started[:19].replace("T", " "),
             "yes" if meta.ended else "running, or killed",
             str(meta.options.get("policy", "")),

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from engine import sizes
 from engine.cli.arguments import Commands
-from engine.cli.terminal import stdout, visible
+from engine.cli.terminal import plain, stdout
 from engine.model_info import ModelInfo, inspect_model
 from engine.pack import pack_path
 
@@ -37,27 +37,27 @@ def run(args: argparse.Namespace) -> int:
     if args.metadata:
         table = Table("key", "value", title="Metadata", title_justify="left")
         for key, text in model.metadata:
-            table.add_row(visible(key), visible(text))
+            table.add_row(plain(key), plain(text))
         out.print(table)
     if args.tensors:
         table = Table("tensor", "type", "shape", "size", title="Tensors", title_justify="left")
         for name, kind, shape, n_bytes in model.tensors:
             shown = " x ".join(map(str, shape))
-            table.add_row(visible(name), kind, shown, sizes.show(n_bytes))
+            table.add_row(plain(name), kind, shown, sizes.show(n_bytes))
         out.print(table)
     return 0
 
 
 def _overview(model: ModelInfo) -> Table:
-    table = Table(show_header=False, title=visible(model.title), title_justify="left")
+    table = Table(show_header=False, title=plain(model.title), title_justify="left")
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    runs = "yes" if model.supported else f"no: {visible(model.reason)}"
+    runs = "yes" if model.supported else f"no: {model.reason}"
     each = " or ".join(sizes.show(n) for n in model.expert_bytes)
     path = pack_path(model)
     rows = {
         "runs here": runs,
-        "family": visible(model.architecture),
+        "family": model.architecture,
         "file": f"{sizes.show(model.file_bytes)} in {len(model.files)} file(s)",
         "layers": f"{model.n_layer}, {model.n_moe_layer} with experts",
         "experts": f"{model.n_expert} per layer, {model.n_expert_used} used per token",
@@ -67,9 +67,9 @@ def _overview(model: ModelInfo) -> Table:
         "context": f"{model.context_length} tokens",
         "vocabulary": f"{model.n_vocab} tokens",
         "chat template": "yes" if model.chat_template else "no",
-        "types": ", ".join(f"{visible(t)} {sizes.show(n)}" for t, n in model.types.items()),
-        "expert pack": visible(str(path)) if path.exists() else "not built yet",
+        "types": ", ".join(f"{t} {sizes.show(n)}" for t, n in model.types.items()),
+        "expert pack": str(path) if path.exists() else "not built yet",
     }
     for name, text in rows.items():
-        table.add_row(name, text)
+        table.add_row(name, plain(text))
     return table

@@ -14,6 +14,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 from engine import native, sizes
 
@@ -38,6 +39,11 @@ def stderr() -> Console:
 def visible(text: str) -> str:
     """A model's text without control characters: it must not steer the terminal."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def plain(text: str) -> Text:
+    """Text of a model or a file for a table: shown as it is, neither markup nor control."""
+    return Text(visible(text))
 
 
 def note(text: str) -> None:

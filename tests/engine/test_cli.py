@@ -138,6 +138,24 @@ def test_errors_are_one_sentence_and_exit_with_1(
     assert words in err and "Traceback" not in err
 
 
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--policies", "bevy,,x"), "empty item"),
+        (("--requests", "2,2"), "something twice"),
+        (("--requests", "2,x"), "not a whole number"),
+        (("--cache", "30%,x"), "is not understood"),
+    ],
+)
+def test_wrong_lists_are_usage_errors(
+    model: Path, capsys: pytest.CaptureFixture[str], args: tuple[str, ...], words: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["bench", str(model), *args])
+    assert caught.value.code == 2
+    assert words in capsys.readouterr().err
+
+
 def test_debug_shows_where_an_error_came_from(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -215,6 +233,7 @@ def test_inspect_says_why_a_model_does_not_run(
     code, out, _ = output(capsys, "inspect", path)
     assert code == 0
     assert "no: no experts" in out
+    assert "[red]A" in out
     assert "\x1b" not in out
 
 

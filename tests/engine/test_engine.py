@@ -274,6 +274,12 @@ def test_the_cache_is_resized_while_running_and_clamps_with_a_reason(engine: Eng
     assert end_of(finish(engine), request).reason == "length"
 
 
+def test_a_cache_too_small_at_opening_is_raised_and_said_so(opened: ExitStack, model: Path) -> None:
+    engine = opened.enter_context(Engine.open(model, EngineOptions(cache=CacheSize(n_bytes=1000))))
+    (notice,) = notices_of(engine.poll())
+    assert "takes 4.19 MB instead of 1 kB" in notice
+
+
 def test_settings_reach_the_native_engine(engine: Engine) -> None:
     native_engine = engine._native
     engine.set_link(LinkSpeed.parse("2GB/s"))

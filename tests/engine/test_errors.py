@@ -54,6 +54,12 @@ def test_errors_of_the_system_name_the_file(number: int, kind: type[errors.Engin
     assert str(error).startswith("The pack cannot be written: Reason (/x/y)")
 
 
+def test_a_native_message_that_says_what_to_try_is_left_alone() -> None:
+    error = errors.from_native(("io", "/x: is a folder; choose the .gguf file in it"))
+    assert str(error) == "/x: is a folder; choose the .gguf file in it"
+    assert "Check that" in str(errors.from_native(("io", "/x: cannot open")))
+
+
 def test_a_native_module_of_another_build_is_refused() -> None:
     other = types.SimpleNamespace(
         RECORD_DTYPE=fake_native.RECORD_DTYPE[:-1], EVENTS=fake_native.EVENTS
