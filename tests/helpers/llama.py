@@ -9,6 +9,8 @@ import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
+_QUIET = llama_cpp.llama_log_callback(lambda level, text, user: None)
+
 
 class Llama:
     """A model with `n_seq` sequences that advance together."""
@@ -59,8 +61,7 @@ def opened(
     path: Path, n_seq: int = 1, n_step: int = 256, watch: Sequence[str] = ()
 ) -> Iterator[Llama]:
     """`watch`: names of graph tensors, without their "-layer", kept in `seen` at each step."""
-    log = llama_cpp.llama_log_callback(lambda level, text, user: None)
-    llama_cpp.llama_log_set(log, None)
+    llama_cpp.llama_log_set(_QUIET, None)
     llama_cpp.llama_backend_init()
     model_params = llama_cpp.llama_model_default_params()
     model_params.use_extra_bufts = False
