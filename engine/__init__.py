@@ -1,1 +1,1 @@
-"""Runahead's engine: runs mixture-of-experts models larger than memory, several requests at once."""
+"""Runahead's engine: runs MoE models larger than memory, several requests at once."""

@@ -120,8 +120,8 @@ def file_bytes(metadata: Metadata, tensors: Sequence[TensorSpec]) -> int:
 def atomic_file(path: Path, n_bytes: int) -> Iterator[BinaryIO]:
     """A file that appears under `path` only when the block ends without an exception.
 
-    Until then it is `path` with ".partial", removed on any exception. Raises BenchModelError: no_space
-    (checked before anything is written, too) or io.
+    Until then it is a ".partial" file beside it, removed on any exception. Raises BenchModelError:
+    no_space (also checked before anything is written) or io.
     """
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
@@ -130,8 +130,8 @@ def atomic_file(path: Path, n_bytes: int) -> Iterator[BinaryIO]:
         if free < n_bytes:
             raise BenchModelError(
                 "no_space",
-                f"{path} needs {n_bytes / 1e9:.2f} GB, but only {free / 1e9:.2f} GB are free on its "
-                "disk; choose fewer layers, a smaller type or another disk",
+                f"{path} needs {n_bytes / 1e9:.2f} GB, but only {free / 1e9:.2f} GB are free on "
+                "its disk; choose fewer layers, a smaller type or another disk",
             )
         try:
             with partial.open("wb") as file:

@@ -20,8 +20,10 @@ from engine.bench_models.gguf_writer import (
     string,
     u32,
 )
-from engine.bench_models.network import Dynamics, FloatRows, Network, RowOrder
+from engine.bench_models.network import FloatRows, Network, RowOrder, dynamics_like
+from engine.bench_models.routing import Calibration
 from engine.bench_models.shapes import Shape, shape_like
+from engine.bench_models.surrogate import CALIBRATION_STEPS, measure
 from engine.bench_models.tensor_types import TENSOR_TYPES, file_type_number, tensor_type
 from engine.bench_models.vocabulary import Vocabulary, byte_vocabulary, copy_vocabulary
 
@@ -44,7 +46,8 @@ class MadeModel(msgspec.Struct, frozen=True, kw_only=True):
     file_bytes: int
     expert_bytes: list[int]  # distinct sizes of one expert (gate, up and down)
     experts_total_bytes: int
-    seconds: float
+    seconds: float  # writing took
+    calibration: Calibration | None  # None: not asked for
 
 
 def make_model(
@@ -56,13 +59,16 @@ def make_model(
     vocab: Path | None = None,
     seed: int = 0,
     overwrite: bool = False,
+    calibration: bool = False,
     progress: Progress | None = None,
     **sizes: int,
 ) -> MadeModel:
     """Write a model with random weights, atomically: `path` is whole or untouched.
 
-    `like` is a name of SHAPES, `type` one of FILE_TYPES, `vocab` a GGUF whose vocabulary is copied (else
-    single bytes), `sizes` replace fields of the shape. The same arguments give the same bytes.
+    `like` is a name of SHAPES, `type` one of FILE_TYPES, `vocab` a GGUF whose vocabulary is copied
+    (else single bytes), `sizes` replace fields of the shape. Equal arguments give equal bytes.
+    `calibration` measures afterwards how such a model routes (about half a minute). `progress`
+    gets the stages "write" (bytes; False leaves no file) and "calibrate" (steps; False skips it).
     Raises BenchModelError.
     """
     started = time.monotonic()
@@ -75,14 +81,19 @@ def make_model(
     if path.exists() and not overwrite:
         raise BenchModelError("exists", f"{path} exists already; remove it or choose another name")
     vocabulary = byte_vocabulary() if vocab is None else copy_vocabulary(vocab)
-    plan = _Plan(shape, type, vocabulary, Network(shape, Dynamics(), seed))
+    network = Network(shape, dynamics_like(like), seed)
+    plan = _Plan(shape, type, vocabulary, network)
     metadata = plan.metadata() | vocabulary.metadata
     total = file_bytes(metadata, plan.tensors)
     with atomic_file(path, total) as file:
         writer = GgufWriter(file, metadata, plan.tensors)
-        meter = _Meter(progress, sum(t.n_bytes for t in plan.tensors))
+        meter = _Meter(progress, "write", sum(t.n_bytes for t in plan.tensors))
         for tensor in plan.tensors:
-            writer.write(tensor.name, plan.chunks(tensor), meter.wrote)
+            writer.write(tensor.name, plan.chunks(tensor), meter.advance)
+    seconds = time.monotonic() - started
+    measured = None
+    if calibration:
+        measured = _measured(network, progress)
     expert_bytes = plan.expert_bytes()
     return MadeModel(
         path=path,
@@ -93,20 +104,31 @@ def make_model(
         file_bytes=total,
         expert_bytes=sorted(set(expert_bytes)),
         experts_total_bytes=sum(expert_bytes) * shape.n_expert,
-        seconds=time.monotonic() - started,
+        seconds=seconds,
+        calibration=measured,
     )
 
 
-class _Meter:
-    """Tells how far the writing is, a few times a second, and stops it when asked to."""
+def _measured(network: Network, progress: Progress | None) -> Calibration | None:
+    try:
+        return measure(network, _Meter(progress, "calibrate", CALIBRATION_STEPS).advance)
+    except BenchModelError as e:
+        if e.code == "cancelled":
+            return None
+        raise
 
-    def __init__(self, progress: Progress | None, total: int) -> None:
+
+class _Meter:
+    """Tells how far a stage is, a few times a second, and stops it when asked to."""
+
+    def __init__(self, progress: Progress | None, stage: str, total: int) -> None:
         self._progress = progress
+        self._stage = stage
         self._total = total
         self._done = 0
-        self._told_at = -1.0
+        self._told_at = float("-inf")
 
-    def wrote(self, n: int) -> None:
+    def advance(self, n: int) -> None:
         self._done += n
         now = time.monotonic()
         if self._progress is None or (
@@ -114,8 +136,8 @@ class _Meter:
         ):
             return
         self._told_at = now
-        if not self._progress("write", self._done, self._total):
-            raise BenchModelError("cancelled", "cancelled; nothing was written")
+        if not self._progress(self._stage, self._done, self._total):
+            raise BenchModelError("cancelled", f"cancelled ({self._stage})")
 
 
 class _Plan:
@@ -243,13 +265,13 @@ class _Plan:
     def _composed(self, bank: NDArray[np.uint8], orders: Iterable[RowOrder]) -> Chunks:
         """Matrices made of a bank's rows, several to a chunk."""
         pending: list[RowOrder] = []
-        n_bytes = 0
+        n_rows = 0
         for order in orders:
             pending.append(order)
-            n_bytes += len(order) * bank.shape[1]
-            if n_bytes >= _CHUNK_BYTES:
+            n_rows += len(order)
+            if n_rows * bank.shape[1] >= _CHUNK_BYTES:
                 yield bank[np.concatenate(pending)]
-                pending, n_bytes = [], 0
+                pending, n_rows = [], 0
         if pending:
             yield bank[np.concatenate(pending)]
 

@@ -1,7 +1,7 @@
 """Shapes of the models that `make-model` can imitate.
 
-All are written as family qwen3moe: grouped-query attention with normalised q and k, then a router and
-experts in every layer, no shared expert.
+All are written as family qwen3moe: grouped-query attention with normalised q and k, then a router
+and experts in every layer, no shared expert.
 """
 
 import msgspec
@@ -44,8 +44,8 @@ SHAPES = {
             n_ff=6144,
             context=40960,
         ),
-        # Only the experts are the true model's (1.77 MB each in Q4_0). Its layers mix linear and full
-        # attention and have a shared expert; here every layer has the full attention of every fourth.
+        # Only the experts are the true model's (1.77 MB each in Q4_0). It mixes linear and full
+        # attention and has a shared expert; here every layer has the full attention.
         Shape(
             name="qwen3.6-35b-a3b-experts",
             n_layer=40,

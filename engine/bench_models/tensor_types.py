@@ -37,7 +37,7 @@ TENSOR_TYPES = {
     )
 }
 
-# File type -> (general.file_type, type of most tensors, of the output, of all that are not experts).
+# File type -> general.file_type; the type of most tensors, of the output, of all but the experts.
 _FILE_TYPES = {
     "f32": (0, "f32", "f32", ""),
     "f16": (1, "f16", "f16", ""),

@@ -8,7 +8,7 @@ from engine.bench_models.gguf_writer import Metadata, boolean, i32s, string, str
 _NORMAL, _CONTROL, _UNUSED = 1, 3, 5
 _SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 ENDOFTEXT, IM_START, IM_END = range(256, 259)
-# Filled up with unused tokens, so that the output matrix also fits kernels that take 16 rows at once.
+# Filled up with unused tokens, so that the output matrix fits kernels that take 16 rows at once.
 N_VOCAB = 272
 
 CHATML = (
@@ -20,7 +20,7 @@ CHATML = (
 
 
 def byte_symbols() -> list[str]:
-    """The character that stands for each byte: itself where printable in Latin-1, else from U+0100."""
+    """The character that stands for each byte: itself if printable in Latin-1, else from U+0100."""
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     symbols = []
     n_moved = 0

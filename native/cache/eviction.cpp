@@ -36,7 +36,9 @@ constexpr auto kNames = [] {
 
 }  // namespace
 
-std::span<const std::string_view> eviction_names() { return kNames; }
+std::span<const std::string_view> eviction_names() {
+  return kNames;
+}
 
 std::unique_ptr<Eviction> make_eviction(std::string_view name, int32_t n_layer, int32_t n_expert) {
   std::string known;

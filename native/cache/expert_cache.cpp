@@ -116,8 +116,7 @@ std::vector<ExpertCache::Vacated> ExpertCache::set_capacity(int32_t c, int32_t s
   Class& cls = classes_[static_cast<size_t>(c)];
   cls.capacity = std::clamp(slots, 0, geometry_.max_slots[static_cast<size_t>(c)]);
   // Idle slots go first: they cost nothing.
-  while (!cls.idle.empty() &&
-         cls.in_use + static_cast<int32_t>(cls.idle.size()) > cls.capacity) {
+  while (!cls.idle.empty() && cls.in_use + static_cast<int32_t>(cls.idle.size()) > cls.capacity) {
     const int32_t slot = cls.idle.back();
     cls.idle.pop_back();
     cls.untouched.push_back(slot);
@@ -166,36 +165,52 @@ void ExpertCache::set_eviction(const std::string& name) {
   eviction_ = name;
 }
 
-Residency ExpertCache::residency(ExpertId id) const { return entry_of(id).residency; }
+Residency ExpertCache::residency(ExpertId id) const {
+  return entry_of(id).residency;
+}
 
 std::optional<SlotId> ExpertCache::slot_of(ExpertId id) const {
   const Entry& entry = entry_of(id);
   return entry.slot < 0 ? std::nullopt : std::optional(SlotId{entry.slot});
 }
 
-int32_t ExpertCache::pins(ExpertId id) const { return entry_of(id).pins; }
+int32_t ExpertCache::pins(ExpertId id) const {
+  return entry_of(id).pins;
+}
 
-int32_t ExpertCache::n_class() const { return static_cast<int32_t>(classes_.size()); }
+int32_t ExpertCache::n_class() const {
+  return static_cast<int32_t>(classes_.size());
+}
 
 int32_t ExpertCache::class_of(ExpertId id) const {
   CHECK(id.layer >= 0 && id.layer < geometry_.n_layer);
   return geometry_.class_of_layer[static_cast<size_t>(id.layer)];
 }
 
-int32_t ExpertCache::capacity(int32_t c) const { return class_at(c).capacity; }
+int32_t ExpertCache::capacity(int32_t c) const {
+  return class_at(c).capacity;
+}
 
-int32_t ExpertCache::in_use(int32_t c) const { return class_at(c).in_use; }
+int32_t ExpertCache::in_use(int32_t c) const {
+  return class_at(c).in_use;
+}
 
 int32_t ExpertCache::available(int32_t c) const {
   const Class& cls = class_at(c);
   return std::max(0, cls.capacity - cls.in_use) + cls.n_evictable;
 }
 
-int32_t ExpertCache::unpinned_loading(int32_t c) const { return class_at(c).n_unpinned_loading; }
+int32_t ExpertCache::unpinned_loading(int32_t c) const {
+  return class_at(c).n_unpinned_loading;
+}
 
-const CacheCounters& ExpertCache::counters() const { return counters_; }
+const CacheCounters& ExpertCache::counters() const {
+  return counters_;
+}
 
-const CacheGeometry& ExpertCache::geometry() const { return geometry_; }
+const CacheGeometry& ExpertCache::geometry() const {
+  return geometry_;
+}
 
 size_t ExpertCache::index_of(ExpertId id) const {
   CHECK(id.layer >= 0 && id.layer < geometry_.n_layer);
@@ -232,7 +247,8 @@ std::optional<Acquired> ExpertCache::load(ExpertId id) {
     slot = from.back();
     from.pop_back();
     ++cls.in_use;
-  } else if (cls.n_evictable > 0) {  // then in_use == capacity: a waiting shrink leaves none evictable
+  } else if (cls.n_evictable >
+             0) {  // then in_use == capacity: a waiting shrink leaves none evictable
     const ExpertId victim = cls.eviction->victim();
     slot = evict(cls, victim);
     acquired.evicted = victim;

@@ -4,16 +4,16 @@
 // no clock, so the simulator runs the same code.
 //
 // An expert is absent, loading or ready. A loading or pinned expert is never evicted, so a job that
-// was admitted always gets its slots. Pins are reference counts: one per job and expert. An expert is
-// never fetched twice at the same time: a second job joins the pending fetch.
+// was admitted always gets its slots. Pins are reference counts: one per job and expert. An expert
+// is never fetched twice at the same time: a second job joins the pending fetch.
 //
 // Always true: per class, slots in use <= capacity, unless pinned or loading experts wait for their
-// release after a shrink, and then nothing is evictable; every slot in use holds exactly one expert;
-// pins > 0 or loading => not evictable.
+// release after a shrink, and then nothing is evictable; every slot in use holds exactly one
+// expert; pins > 0 or loading => not evictable.
 //
 // Of the slots not in use, those that have held an expert are idle: they may still have memory, and
-// are handed out first. Slots in use plus idle ones never exceed the capacity for longer than pins and
-// loads force them to, so memory follows the capacity.
+// are handed out first. Slots in use plus idle ones never exceed the capacity for longer than pins
+// and loads force them to, so memory follows the capacity.
 //
 // All operations but set_capacity, clear, set_eviction and check_integrity are O(log slots) and
 // allocate nothing. Not thread-safe: the owner calls it under its lock.
@@ -35,8 +35,8 @@ namespace runahead {
 struct CacheGeometry {
   int32_t n_layer = 0;
   int32_t n_expert = 0;
-  std::vector<int32_t> class_of_layer;   // [n_layer], -1: no experts
-  std::vector<int32_t> max_slots;        // [n_class], slot ids are 0 .. max_slots - 1
+  std::vector<int32_t> class_of_layer;  // [n_layer], -1: no experts
+  std::vector<int32_t> max_slots;       // [n_class], slot ids are 0 .. max_slots - 1
 };
 
 enum class Residency : uint8_t { kAbsent, kLoading, kReady };
@@ -50,50 +50,56 @@ struct Acquired {
 
 struct CacheCounters {
   uint64_t hits = 0;
-  uint64_t misses = 0;    // demand fetches queued
+  uint64_t misses = 0;  // demand fetches queued
   uint64_t joined = 0;
-  uint64_t evicted = 0;   // for a miss or by a shrink
+  uint64_t evicted = 0;  // for a miss or by a shrink
   uint64_t prefetched = 0;
-  uint64_t wasted = 0;    // prefetched, never used before eviction
+  uint64_t wasted = 0;  // prefetched, never used before eviction
   uint64_t failed = 0;
 };
 
 class ExpertCache {
  public:
-  // Capacities start at 0; call set_capacity for each class. Throws Error(kInvalid) for an unknown eviction.
+  // Capacities start at 0; call set_capacity for each class. Throws Error(kInvalid) for an unknown
+  // eviction.
   ExpertCache(CacheGeometry geometry, std::string eviction);
 
-  // Pins `id`. On a miss a slot is reserved (evicting if needed), the expert is kLoading and the caller
-  // must see that it is fetched. nullopt: every slot that the capacity allows is pinned or loading;
-  // nothing changed. While a shrink waits for releases, resident experts can still be pinned.
+  // Pins `id`. On a miss a slot is reserved (evicting if needed), the expert is kLoading and the
+  // caller must see that it is fetched. nullopt: every slot that the capacity allows is pinned or
+  // loading; nothing changed. While a shrink waits for releases, resident experts can still be
+  // pinned.
   [[nodiscard]] std::optional<Acquired> acquire(ExpertId id);
-  // As a miss of acquire() without a pin, for a predicted expert. nullopt when it is not absent or no
-  // slot can be had. The expert stays kLoading (so it is not evicted) until published.
+  // As a miss of acquire() without a pin, for a predicted expert. nullopt when it is not absent or
+  // no slot can be had. The expert stays kLoading (so it is not evicted) until published.
   [[nodiscard]] std::optional<Acquired> prefetch(ExpertId id);
   // Drops one pin. A ready expert without pins becomes evictable.
   void release(ExpertId id);
   // The bytes of a loading expert have arrived.
   void publish(ExpertId id);
-  // The fetch failed: the expert is absent again and its slot is free at once, whatever its pins; its
-  // pins are forgotten, so the jobs that held them must not release it.
+  // The fetch failed: the expert is absent again and its slot is free at once, whatever its pins;
+  // its pins are forgotten, so the jobs that held them must not release it.
   void fail(ExpertId id);
   // Nobody needs the expert any more and its read has not begun: absent again, its slot is free.
   // REQUIRES: loading and unpinned.
   void withdraw(ExpertId id);
 
-  // Slots of class `c` that may be in use, clamped to 0 .. max_slots. Shrinking evicts unpinned experts at
-  // once and pinned or loading ones when they are released. Returns the evicted experts with their slots
-  // (so the owner can give the memory back).
-  struct Vacated { ExpertId id; SlotId slot; };
+  // Slots of class `c` that may be in use, clamped to 0 .. max_slots. Shrinking evicts unpinned
+  // experts at once and pinned or loading ones when they are released. Returns the evicted experts
+  // with their slots (so the owner can give the memory back).
+  struct Vacated {
+    ExpertId id;
+    SlotId slot;
+  };
   std::vector<Vacated> set_capacity(int32_t c, int32_t slots);
-  // Called for every slot given up without being in that list: idle ones during set_capacity, and those
-  // whose experts are released, published unpinned or failed after a shrink. Must not call back into the cache.
+  // Called for every slot given up without being in that list: idle ones during set_capacity, and
+  // those whose experts are released, published unpinned or failed after a shrink. Must not call
+  // back into the cache.
   std::function<void(int32_t c, SlotId)> on_slot_given_up;
 
   // Forgets all residents that are unpinned and not loading, and all use counts: a cold cache.
   void clear();
-  // Replaces the eviction policy; use counts start anew. Pinned and loading experts stay as they are.
-  // Throws Error(kInvalid) for an unknown name, then nothing has changed.
+  // Replaces the eviction policy; use counts start anew. Pinned and loading experts stay as they
+  // are. Throws Error(kInvalid) for an unknown name, then nothing has changed.
   void set_eviction(const std::string& name);
 
   [[nodiscard]] Residency residency(ExpertId id) const;
@@ -105,13 +111,14 @@ class ExpertCache {
   [[nodiscard]] int32_t in_use(int32_t c) const;
   // Slots that acquire() could hand out now: free + evictable.
   [[nodiscard]] int32_t available(int32_t c) const;
-  // Loading experts without a pin (prefetched, or left by a job that was cancelled): they hold slots that
-  // no running job accounts for until they arrive.
+  // Loading experts without a pin (prefetched, or left by a job that was cancelled): they hold
+  // slots that no running job accounts for until they arrive.
   [[nodiscard]] int32_t unpinned_loading(int32_t c) const;
   [[nodiscard]] const CacheCounters& counters() const;
   [[nodiscard]] const CacheGeometry& geometry() const;
 
-  // Checks every invariant in O(experts); the engine calls it when idle, tests after every operation.
+  // Checks every invariant in O(experts); the engine calls it when idle, tests after every
+  // operation.
   void check_integrity() const;
 
  private:
@@ -126,8 +133,8 @@ class ExpertCache {
     int32_t in_use = 0;
     int32_t n_evictable = 0;
     int32_t n_unpinned_loading = 0;
-    std::vector<int32_t> owner;    // [max_slots] layer * n_expert + expert, -1: not in use
-    std::vector<int32_t> idle;     // stack
+    std::vector<int32_t> owner;      // [max_slots] layer * n_expert + expert, -1: not in use
+    std::vector<int32_t> idle;       // stack
     std::vector<int32_t> untouched;  // stack; without memory
     std::unique_ptr<Eviction> eviction;
   };
@@ -144,7 +151,8 @@ class ExpertCache {
   [[nodiscard]] std::optional<Acquired> load(ExpertId id);
   // A ready expert has no pin any more: evictable, or evicted when a shrink waits for it.
   void let_go(ExpertId id);
-  // An evictable expert becomes absent; its slot is in use without an owner until reused or vacated.
+  // An evictable expert becomes absent; its slot is in use without an owner until reused or
+  // vacated.
   int32_t evict(Class& cls, ExpertId id);
   // A loading expert becomes absent, its slot free.
   void drop_loading(ExpertId id);

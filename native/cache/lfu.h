@@ -1,8 +1,8 @@
 // cache/lfu.h
 //
-// LfuEviction gives up the expert with the fewest uses since the engine opened, of those the one unused
-// longest. Absent experts keep their counts. A binary heap that knows where each expert is: O(log n),
-// and nothing is allocated after the constructor.
+// LfuEviction gives up the expert with the fewest uses since the engine opened, of those the one
+// unused longest. Absent experts keep their counts. A binary heap that knows where each expert is:
+// O(log n), and nothing is allocated after the constructor.
 
 #pragma once
 

@@ -11,7 +11,9 @@ LruEviction::LruEviction(int32_t n_layer, int32_t n_expert)
   at(head_) = {head_, head_};
 }
 
-void LruEviction::used(ExpertId id) { CHECK(at(index_of(id)).next == -1); }
+void LruEviction::used(ExpertId id) {
+  CHECK(at(index_of(id)).next == -1);
+}
 
 void LruEviction::evictable(ExpertId id, SlotId) {
   const int32_t index = index_of(id);

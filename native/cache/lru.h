@@ -1,7 +1,7 @@
 // cache/lru.h
 //
-// LruEviction gives up the expert that has been unused longest: a doubly linked list in the order in
-// which uses ended. Everything is O(1) and allocates nothing after the constructor.
+// LruEviction gives up the expert that has been unused longest: a doubly linked list in the order
+// in which uses ended. Everything is O(1) and allocates nothing after the constructor.
 
 #pragma once
 
@@ -21,8 +21,8 @@ class LruEviction : public Eviction {
   [[nodiscard]] ExpertId victim() const override;
 
  private:
-  // links_[layer * n_expert + expert]; the last link is the ring's head: its next is the oldest, its
-  // previous the newest. next == -1: not evictable.
+  // links_[layer * n_expert + expert]; the last link is the ring's head: its next is the oldest,
+  // its previous the newest. next == -1: not evictable.
   struct Link {
     int32_t previous = -1;
     int32_t next = -1;

@@ -15,36 +15,34 @@ SlotPool::SlotPool(const SlotClass& slot_class, int32_t max_slots, const PoolMem
   if (memory.host_visible) {
     reserved_ = ReservedMemory(bytes);
     base = reserved_.data();
+    buffer_.reset(ggml_backend_cpu_buffer_from_ptr(base, bytes));
   } else {
     device_bytes_ = ggml_new_tensor_1d(ctx_.get(), GGML_TYPE_I8, static_cast<int64_t>(bytes));
-    ggml_backend_buffer_ptr buffer(ggml_backend_buft_alloc_buffer(memory.plain, bytes));
-    if (buffer == nullptr) {
+    buffer_.reset(ggml_backend_buft_alloc_buffer(memory.plain, bytes));
+    if (buffer_ == nullptr) {
       throw Error(ErrorCode::kNoMemory, "the device has no " + std::to_string(bytes) + " bytes for expert slots");
     }
-    base = static_cast<std::byte*>(ggml_backend_buffer_get_base(buffer.get()));
-    ggml_backend_tensor_alloc(buffer.get(), device_bytes_, base);
-    buffers_.push_back(std::move(buffer));
+    base = static_cast<std::byte*>(ggml_backend_buffer_get_base(buffer_.get()));
+    ggml_backend_tensor_alloc(buffer_.get(), device_bytes_, base);
   }
   for (const ExpertMatrix& matrix : slot_class.matrices) {
-    // One expert is allocated the ordinary way, so that the buffer type attaches what its kernels need (`extra`); then
-    // the tensor is pointed at the slots.
     ggml_tensor* tensor = ggml_new_tensor_3d(ctx_.get(), matrix.type, matrix.n_in, matrix.n_out, 1);
-    ggml_backend_buffer_type_t type = matrix.repacked ? memory.repacked : memory.plain;
-    CHECK(type != nullptr);
-    ggml_backend_buffer_ptr buffer(ggml_backend_buft_alloc_buffer(type, ggml_backend_buft_get_alloc_size(type, tensor)));
-    if (buffer == nullptr) {
-      throw Error(ErrorCode::kNoMemory, "no memory for an expert");
+    if (matrix.repacked) {
+      if (anchor_ == nullptr) {
+        anchor_ = std::make_unique<RepackAnchor>();
+      }
+      anchor_->place(tensor, base + matrix.offset);
+    } else {
+      tensor->data = base + matrix.offset;
+      tensor->buffer = buffer_.get();
     }
-    ggml_backend_tensor_alloc(buffer.get(), tensor, ggml_backend_buffer_get_base(buffer.get()));
-    tensor->data = base + matrix.offset;
     tensor->nb[2] = record_bytes_;
     tensor->nb[3] = bytes;
-    buffers_.push_back(std::move(buffer));
     tensors_.push_back(tensor);
   }
 }
 
-void SlotPool::used(SlotId slot) {
+void SlotPool::cover(SlotId slot) {
   CHECK(to_int(slot) >= 0 && to_int(slot) < max_slots_);
   for (ggml_tensor* tensor : tensors_) {
     tensor->ne[2] = std::max<int64_t>(tensor->ne[2], to_int(slot) + 1);

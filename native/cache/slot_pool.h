@@ -5,7 +5,7 @@
 // reserved address space: slots cost nothing until they are written, and a slot given up returns its pages. Elsewhere it
 // is one buffer on the device, written through put().
 //
-// tensor() and used() belong to the engine thread; host_pointer() and put() may be called by readers for slots that
+// tensor() and cover() belong to the engine thread; host_pointer() and put() may be called by readers for slots that
 // are loading.
 
 #pragma once
@@ -15,18 +15,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/reserved_memory.h"
 #include "store/layout.h"
+#include "store/repack.h"
 
 namespace runahead {
 
 struct PoolMemory {
   ggml_backend_buffer_type_t plain = nullptr;
-  ggml_backend_buffer_type_t repacked = nullptr;  // for matrices stored repacked
   bool host_visible = true;
   bool staged = false;  // host-visible, but written through put(): how tests cover the other path
 };
@@ -35,12 +36,12 @@ class SlotPool {
  public:
   SlotPool(const SlotClass& slot_class, int32_t max_slots, const PoolMemory& memory);
 
-  // The pool of matrix `index`; its ne[2] covers every slot used so far.
+  // The pool of matrix `index`; its ne[2] covers every slot computed with so far: kernels look at each.
   [[nodiscard]] ggml_tensor* tensor(int32_t index) const { return tensors_[static_cast<size_t>(index)]; }
   [[nodiscard]] const std::vector<ggml_tensor*>& tensors() const { return tensors_; }
 
-  // `slot` is about to be filled: the tensors grow to cover it.
-  void used(SlotId slot);
+  // The tensors grow to cover `slot`.
+  void cover(SlotId slot);
   // Gives the memory of an empty slot back where that is possible.
   void give_up(SlotId slot);
 
@@ -59,7 +60,8 @@ class SlotPool {
   bool staged_;
   ReservedMemory reserved_;               // host-visible memory
   ggml_context_ptr ctx_;
-  std::vector<ggml_backend_buffer_ptr> buffers_;
+  ggml_backend_buffer_ptr buffer_;        // what ggml knows of the memory
+  std::unique_ptr<RepackAnchor> anchor_;  // marks repacked matrices
   std::vector<ggml_tensor*> tensors_;
   ggml_tensor* device_bytes_ = nullptr;   // I8 view over the whole pool, for put() on a device
 };

@@ -35,6 +35,7 @@ Engine::Engine(const std::string& model_path, const EngineOptions& options, cons
   check_between("context", options.context, 1, hparams_.context_length);
   const GgufExperts experts = find_experts(file, hparams_.n_layer, hparams_.n_expert, family_->expert_roles());
   vocab_ = std::make_unique<Vocab>(file);
+  chat_template_ = file.get_string("tokenizer.chat_template");
   if (vocab_->size() > hparams_.n_vocab) {
     throw Error(ErrorCode::kBadFile, model_path + ": " + std::to_string(vocab_->size()) + " tokens in the vocabulary, but " +
                                          std::to_string(hparams_.n_vocab) + " rows in token_embd.weight");
@@ -51,7 +52,7 @@ Engine::Engine(const std::string& model_path, const EngineOptions& options, cons
   open_store(experts, progress);
 
   const StoreLayout& layout = store_->layout();
-  const PoolMemory memory{device_->buffer_type(), device_->repacked_type(), device_->host_visible(), options.staged};
+  const PoolMemory memory{device_->buffer_type(), device_->host_visible(), options.staged};
   for (size_t c = 0; c < layout.classes.size(); ++c) {
     const auto n_experts = static_cast<int32_t>(layout.n_experts_in(static_cast<int32_t>(c)));
     pools_.push_back(std::make_unique<SlotPool>(layout.classes[c], n_experts, memory));

@@ -115,6 +115,8 @@ class Engine {
   [[nodiscard]] const Device& device() const { return *device_; }
   [[nodiscard]] uint64_t resident_bytes() const { return weights_->bytes(); }
   [[nodiscard]] const EngineOptions& options() const { return options_; }
+  // The chat template of the model, as written in the file.
+  [[nodiscard]] const std::optional<std::string>& chat_template() const { return chat_template_; }
   // The smallest cache in which one request can run by the scheduler.
   [[nodiscard]] uint64_t min_cache_bytes() const;
 
@@ -133,6 +135,7 @@ class Engine {
   [[nodiscard]] CacheSize cache_size(std::string reason);
 
   EngineOptions options_;
+  std::optional<std::string> chat_template_;
   Hparams hparams_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Family> family_;

@@ -1,6 +1,7 @@
 #include "exec/expert_feed.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 
@@ -37,10 +38,7 @@ void ExpertFeed::set_policy(const Policy& policy) {
 void ExpertFeed::issued(std::span<const IssuedExpert> experts) {
   int32_t misses = 0;
   for (const IssuedExpert& expert : experts) {
-    if (expert.acquired.outcome == Outcome::kMiss) {
-      pool_of(expert.id).used(expert.acquired.slot);
-      ++misses;
-    }
+    misses += expert.acquired.outcome == Outcome::kMiss ? 1 : 0;
   }
   if (misses > 0) {
     fetcher_->wake(misses);
@@ -48,6 +46,14 @@ void ExpertFeed::issued(std::span<const IssuedExpert> experts) {
 }
 
 void ExpertFeed::wait(std::unique_lock<std::mutex>& lock) { changed_.wait(lock); }
+
+void ExpertFeed::issued_by_readers() {
+  const auto experts = waves_.issued();
+  issued(experts);
+  issued_by_readers_.insert(issued_by_readers_.end(), experts.begin(), experts.end());
+}
+
+std::vector<IssuedExpert> ExpertFeed::take_issued_by_readers() { return std::exchange(issued_by_readers_, {}); }
 
 std::vector<ExpertFeed::Failure> ExpertFeed::take_failures() { return std::exchange(failures_, {}); }
 
@@ -96,7 +102,8 @@ void ExpertFeed::task_finished(const FetchTask& task, const std::optional<std::s
   if (error) {
     Failure failure{task.id, *error, {}};
     if (serving_waves_) {
-      waves_.fetch_failed(task.id);
+      changed = waves_.fetch_failed(task.id);
+      issued_by_readers();
     } else {
       failure.requests = scheduler_->fetch_failed(task.id);
     }
@@ -104,6 +111,9 @@ void ExpertFeed::task_finished(const FetchTask& task, const std::optional<std::s
   } else {
     fetched_bytes_ += store_.layout().record_bytes(task.id);
     changed = serving_waves_ ? waves_.fetch_finished(task.id) : scheduler_->fetch_finished(task.id);
+    if (serving_waves_) {
+      issued_by_readers();
+    }
   }
   if (changed || cache_.unpinned_loading(cache_.class_of(task.id)) == 0) {
     changed_.notify_all();

@@ -45,8 +45,10 @@ class ExpertFeed final : public FetchSource {
   void serve_waves(bool waves) { serving_waves_ = waves; }
   void set_policy(const Policy& policy);
   void set_step(int32_t step) { step_ = step; }
-  // New fetches were queued: grows the pools over their slots and wakes readers, one per miss.
+  // New fetches were queued: wakes readers, one per miss.
   void issued(std::span<const IssuedExpert> experts);
+  // What waves pinned when a fetch ended, since the last call: for the trace, which has the engine thread as writer.
+  [[nodiscard]] std::vector<IssuedExpert> take_issued_by_readers();
   // Waits until a fetch ends, or notify().
   void wait(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] std::vector<Failure> take_failures();
@@ -65,6 +67,7 @@ class ExpertFeed final : public FetchSource {
   void task_finished(const FetchTask& task, const std::optional<std::string>& error) override;
 
  private:
+  void issued_by_readers();
   [[nodiscard]] SlotPool& pool_of(ExpertId id) { return *pools_[static_cast<size_t>(cache_.class_of(id))]; }
 
   const ExpertStore& store_;
@@ -79,6 +82,7 @@ class ExpertFeed final : public FetchSource {
   int32_t step_ = -1;
   uint64_t fetched_bytes_ = 0;
   std::vector<Failure> failures_;
+  std::vector<IssuedExpert> issued_by_readers_;
 
   std::unique_ptr<Fetcher> fetcher_;  // last: its readers use all of the above
 };

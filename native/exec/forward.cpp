@@ -72,6 +72,13 @@ Forward::Forward(Device& device, const Family& family, const Hparams& hparams, c
 
 Forward::~Forward() = default;
 
+void Forward::cover(int32_t layer, std::span<const int32_t> slots) {
+  SlotPool& pool = *pools_[static_cast<size_t>(class_of_layer_[static_cast<size_t>(layer)])];
+  for (const int32_t slot : slots) {
+    pool.cover(SlotId{slot});
+  }
+}
+
 const std::vector<ggml_tensor*>& Forward::pool_of(int32_t layer) const {
   return pools_[static_cast<size_t>(class_of_layer_[static_cast<size_t>(layer)])]->tensors();
 }
@@ -271,14 +278,15 @@ void Forward::front(const Batch& batch, std::span<const int32_t> tokens, Routing
 void Forward::job(Start start, int32_t layer, const Batch& batch, std::span<const int32_t> slots,
                   std::span<const float> weights, RoutingResult* routing) {
   const int32_t next_layer = routing == nullptr ? -1 : layer + 1;
+  cover(layer, slots);
   run(job_graph(start, layer, routing != nullptr, batch), layer, next_layer, batch, {}, slots, weights, routing);
 }
 
 void Forward::wave(int32_t layer, const Batch& batch, std::span<const ExpertColumns> experts) {
   const int32_t k = hparams_.n_expert_used;
-  size_t n_pairs = 0;
   for (const ExpertColumns& expert : experts) {
-    n_pairs += expert.columns.size();
+    const int32_t slot = to_int(expert.slot);
+    cover(layer, std::span(&slot, 1));
   }
   const auto& pool = pool_of(layer);
   Graph graph(static_cast<int32_t>(64 + experts.size() * 24));

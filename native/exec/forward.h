@@ -92,6 +92,8 @@ class Forward {
            std::span<const int32_t> slots, std::span<const float> weights, RoutingResult* routing);
   const ggml_tensor* find(Binding binding, int32_t moe_layer, int32_t next_layer, const Batch& batch) const;
   void compute(ggml_cgraph* graph);
+  // The pool's tensors reach these slots.
+  void cover(int32_t layer, std::span<const int32_t> slots);
   ggml_tensor* experts_over_slots(Builder& b, ggml_tensor* x, ggml_tensor* slots, ggml_tensor* weights,
                                   const std::vector<ggml_tensor*>& pool);
   void head(ggml_tensor* state, bool exact, std::span<const int32_t> rows, std::span<float> out);

@@ -25,16 +25,17 @@ bool Stepper::start_step(const std::vector<State>& states) {
   for (const State& state : states) {
     ids.push_back(state.request->id);
   }
-  const auto n_requests = static_cast<int32_t>(ids.size());
   std::unique_lock lock = feed_.lock();
-  const int32_t needed = Scheduler::slots_needed(n_requests, hparams_.n_expert_used);
-  for (int32_t c = 0; c < feed_.cache().n_class(); ++c) {
-    if (feed_.cache().capacity(c) < needed) {
+  const ExpertCache& cache = feed_.cache();
+  while (!feed_.scheduler().can_start(static_cast<int32_t>(ids.size()), hparams_.n_expert_used)) {
+    // Fetches that cancelled jobs left behind may hold the slots: they end by themselves.
+    bool ending = false;
+    for (int32_t c = 0; c < cache.n_class(); ++c) {
+      ending = ending || cache.unpinned_loading(c) > 0;
+    }
+    if (!ending) {
       return false;
     }
-  }
-  // Fetches that cancelled jobs left behind still hold slots: they end by themselves.
-  while (!feed_.scheduler().can_start(n_requests, hparams_.n_expert_used)) {
     wait(lock);
   }
   feed_.serve_waves(false);
@@ -227,6 +228,7 @@ bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request, st
     const std::optional<Waves::Wave> wave = waves.next_wave();
     if (!wave) {
       wait(lock);
+      tracer_.cache_decisions(request, feed_.take_issued_by_readers(), hparams_.n_expert);
       continue;
     }
     std::vector<ExpertColumns> part;

@@ -239,7 +239,8 @@ void place(ByteReader& reader, std::vector<TensorInfo>& tensors, uint64_t alignm
     reader.set_subject("tensor '" + tensor.name + "'");
     if (tensor.offset % alignment != 0) {
       reader.fail("offset is " + std::to_string(tensor.offset) +
-                  ", not a multiple of the alignment " + std::to_string(alignment));
+                  ", not a multiple of the alignment " + std::to_string(alignment) +
+                  " (general.alignment)");
     }
     uint64_t begin = 0;
     uint64_t end = 0;

@@ -44,9 +44,8 @@ std::vector<float> product(Device& device, const ggml_tensor* weight, const std:
 
 }  // namespace
 
-Exactness::Kind Exactness::kind_of(const ggml_tensor* weight) const {
-  const bool repacked = ggml_backend_buffer_get_type(weight->buffer) != device_.buffer_type() && weight->extra != nullptr;
-  return {weight->type, weight->ne[0], weight->ne[1], repacked};
+Exactness::Kind Exactness::kind_of(const ggml_tensor* weight) {
+  return {weight->type, weight->ne[0], weight->ne[1], weight->extra != nullptr};
 }
 
 int32_t Exactness::probe(const ggml_tensor* weight, bool one_expert) {

@@ -35,7 +35,7 @@ class Exactness {
 
  private:
   using Kind = std::tuple<ggml_type, int64_t, int64_t, bool>;
-  [[nodiscard]] Kind kind_of(const ggml_tensor* weight) const;
+  [[nodiscard]] static Kind kind_of(const ggml_tensor* weight);  // the last: whether it is repacked
   // The largest n <= max_columns_ such that batches of 1..n agree bit for bit.
   [[nodiscard]] int32_t probe(const ggml_tensor* weight, bool one_expert);
 

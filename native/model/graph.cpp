@@ -23,6 +23,9 @@ ggml_tensor* Graph::placeholder(Binding binding, const ggml_tensor* prototype) {
   }
   ggml_tensor* leaf = ggml_new_tensor(ctx(), prototype->type, GGML_MAX_DIMS, prototype->ne);
   std::copy_n(prototype->nb, GGML_MAX_DIMS, leaf->nb);
+  leaf->data = prototype->data;
+  leaf->buffer = prototype->buffer;
+  leaf->extra = prototype->extra;
   placeholders_.push_back({binding, leaf});
   return leaf;
 }

@@ -45,7 +45,7 @@ class Graph {
   [[nodiscard]] ggml_context* ctx() const { return ctx_.get(); }
   [[nodiscard]] ggml_cgraph* cgraph() const { return graph_; }
 
-  // A leaf with `prototype`'s type, shape and strides. Pool leaves follow the bound tensor's ne[2]: a pool grows.
+  // A leaf with `prototype`'s type, shape, strides and, until bind(), memory. Pool leaves follow the bound tensor's ne[2]: a pool grows.
   ggml_tensor* placeholder(Binding binding, const ggml_tensor* prototype);
   // The same memory seen with another shape, contiguous except for the strides given (bytes).
   ggml_tensor* placeholder_as(Binding binding, ggml_type type, int64_t ne0, int64_t ne1,

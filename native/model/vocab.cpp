@@ -7,7 +7,6 @@
 namespace runahead {
 namespace {
 
-// Errors and warnings of libllama and ggml go nowhere: what a person should know is said by our own errors.
 void initialise_llama() {
   static std::once_flag once;
   std::call_once(once, [] {

@@ -57,7 +57,8 @@ Policy parse_policy(std::string_view text) {
                 "unknown policy \"" + std::string(text) + "\"; this version knows the presets " +
                     preset_names() +
                     ", or takes five names joined by '/' (schedule, compute order, fetch order, "
-                    "eviction, prefetch), for example " + to_string(Policy{}));
+                    "eviction, prefetch), for example " +
+                    to_string(Policy{}));
   }
   Policy policy;
   for (const PolicyChoice& choice : choices()) {
@@ -100,6 +101,8 @@ const std::vector<std::pair<std::string, Policy>>& presets() {
   return all;
 }
 
-std::span<const PolicyChoice> policy_choices() { return choices(); }
+std::span<const PolicyChoice> policy_choices() {
+  return choices();
+}
 
 }  // namespace runahead

@@ -1,10 +1,10 @@
 // policy/policy.h
 //
-// A run is described by five names. Presets are rivals and ourselves (DESIGN section 4); every preset is an
-// honest one: same kernels, same store, same readers.
+// A run is described by five names. Presets are rivals and ourselves (DESIGN section 4); every
+// preset is an honest one: same kernels, same store, same readers.
 //
-// A later policy adds its name to the table in policy.cpp, and its code to the room that decides: schedules and
-// both orders in sched/, evictions in cache/, prefetchers here.
+// A later policy adds its name to the table in policy.cpp, and its code to the room that decides:
+// schedules and both orders in sched/, evictions in cache/, prefetchers here.
 
 #pragma once
 
@@ -20,14 +20,14 @@ struct Policy {
   std::string schedule = "runahead";           // runahead | lockstep   (later static:3:3 ...)
   std::string compute_order = "lowest-layer";  // lowest-layer | fifo
   std::string fetch_order = "layer-srtf";      // layer-srtf | global-srtf | fifo
-  std::string eviction = "lfu";                // lfu | lru             (later least-stale, finemoe ...)
+  std::string eviction = "lfu";                // lfu | lru             (later least-stale ...)
   std::string prefetch = "none";               // none                  (later next-router ...)
   bool operator==(const Policy&) const = default;
 };
 
-// `text` is a preset ("bevy", "lockstep-lfu", "lockstep-lru", "llama.cpp") or five names joined by '/' in the order
-// above, for example "runahead/fifo/layer-srtf/lru/none"; a name left empty takes its default.
-// Throws Error(kInvalid) that names the word and lists what is known.
+// `text` is a preset ("bevy", "lockstep-lfu", "lockstep-lru", "llama.cpp") or five names joined by
+// '/' in the order above, for example "runahead/fifo/layer-srtf/lru/none"; a name left empty takes
+// its default. Throws Error(kInvalid) that names the word and lists what is known.
 [[nodiscard]] Policy parse_policy(std::string_view text);
 
 // Throws as parse_policy does when one of the five is not a name this version knows.

@@ -85,9 +85,13 @@ std::optional<Fetch> Scheduler::next_fetch() {
   return fetch;
 }
 
-bool Scheduler::has_fetch() const { return !queue_.empty(); }
+bool Scheduler::has_fetch() const {
+  return !queue_.empty();
+}
 
-int32_t Scheduler::n_queued() const { return static_cast<int32_t>(queue_.size()); }
+int32_t Scheduler::n_queued() const {
+  return static_cast<int32_t>(queue_.size());
+}
 
 bool Scheduler::fetch_finished(ExpertId id) {
   cache_.publish(id);
@@ -159,9 +163,8 @@ bool Scheduler::has_left(RequestId request) const {
 }
 
 bool Scheduler::step_finished() const {
-  return std::all_of(jobs().begin(), jobs().end(), [](const Job& job) {
-    return job.has_left || job.state == JobState::kDone;
-  });
+  return std::all_of(jobs().begin(), jobs().end(),
+                     [](const Job& job) { return job.has_left || job.state == JobState::kDone; });
 }
 
 int32_t Scheduler::slots_needed(int32_t n_requests, int32_t n_expert_used) {
@@ -192,7 +195,9 @@ std::vector<JobStatus> Scheduler::progress_table() const {
   return table;
 }
 
-const Policy& Scheduler::policy() const { return policy_; }
+const Policy& Scheduler::policy() const {
+  return policy_;
+}
 
 Scheduler::Job* Scheduler::find(RequestId request) {
   return const_cast<Job*>(std::as_const(*this).find(request));

@@ -33,15 +33,21 @@ std::span<const IssuedExpert> Waves::begin(RequestId request, int32_t layer,
   return issued_;
 }
 
-std::span<const IssuedExpert> Waves::issued() const { return issued_; }
+std::span<const IssuedExpert> Waves::issued() const {
+  return issued_;
+}
 
 std::optional<Fetch> Waves::next_fetch() {
   return has_fetch() ? std::optional(queue_[queue_head_++]) : std::nullopt;
 }
 
-bool Waves::has_fetch() const { return queue_head_ < queue_.size(); }
+bool Waves::has_fetch() const {
+  return queue_head_ < queue_.size();
+}
 
-int32_t Waves::n_queued() const { return static_cast<int32_t>(queue_.size() - queue_head_); }
+int32_t Waves::n_queued() const {
+  return static_cast<int32_t>(queue_.size() - queue_head_);
+}
 
 bool Waves::fetch_finished(ExpertId id) {
   issued_.clear();
@@ -111,7 +117,9 @@ void Waves::finish_wave(const Wave& wave) {
   pin_more();
 }
 
-bool Waves::finished() const { return order_.empty(); }
+bool Waves::finished() const {
+  return order_.empty();
+}
 
 bool Waves::waits_for(ExpertId id) const {
   const Expert& expert = experts_[static_cast<size_t>(id.expert)];

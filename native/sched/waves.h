@@ -1,14 +1,16 @@
 // sched/waves.h
 //
-// Waves computes the experts of one layer when they may be more than the cache holds: prefill chunks, and decode
-// with a cache smaller than the deadlock rule wants (DESIGN section 9). Experts are pinned as slots allow, resident ones
-// first; every wave takes those that are ready, and its release lets more in. Each expert is fetched at most once.
+// Waves computes the experts of one layer when they may be more than the cache holds: prefill
+// chunks, and decode with a cache smaller than the deadlock rule wants (DESIGN section 9). Experts
+// are pinned as slots allow, resident ones first; every wave takes those that are ready, and its
+// release lets more in. Each expert is fetched at most once.
 //
-// An expert of the layer waits (for a slot), is pinned (queued, in flight or ready), runs, and is done. Resident
-// ones are all pinned at begin(), so what a later one evicts is never still to be computed.
+// An expert of the layer waits (for a slot), is pinned (queued, in flight or ready), runs, and is
+// done. Resident ones are all pinned at begin(), so what a later one evicts is never still to be
+// computed.
 //
-// A pure state machine like Scheduler, under the same lock; only one of the two is active at a time. O(1) per
-// fetch, O(experts) per layer and wave.
+// A pure state machine like Scheduler, under the same lock; only one of the two is active at a
+// time. O(1) per fetch, O(experts) per layer and wave.
 
 #pragma once
 
@@ -27,7 +29,8 @@ class Waves {
 
   // Begins a layer for `request`. Experts are distinct. Returns issued().
   // REQUIRES: the previous layer is finished; capacity of the layer's class >= 1.
-  std::span<const IssuedExpert> begin(RequestId request, int32_t layer, std::span<const int32_t> experts);
+  std::span<const IssuedExpert> begin(RequestId request, int32_t layer,
+                                      std::span<const int32_t> experts);
   // What the last begin(), fetch_finished(), fetch_failed() or finish_wave() pinned, for the trace.
   [[nodiscard]] std::span<const IssuedExpert> issued() const;
 
@@ -39,11 +42,12 @@ class Waves {
   bool fetch_finished(ExpertId id);
   // True: the layer needs it, so it cannot be completed: as abandon().
   bool fetch_failed(ExpertId id);
-  // Gives the layer up: releases everything but a wave on the device. Fetches in flight complete unpinned.
+  // Gives the layer up: releases everything but a wave on the device. Fetches in flight complete
+  // unpinned.
   void abandon();
 
-  // The ready experts not computed yet (all of them), with their slots, in the order given to begin(); nullopt: wait
-  // for a fetch, or finished. They stay pinned until finish_wave.
+  // The ready experts not computed yet (all of them), with their slots, in the order given to
+  // begin(); nullopt: wait for a fetch, or finished. They stay pinned until finish_wave.
   struct Wave {
     std::vector<int32_t> experts;
     std::vector<SlotId> slots;
@@ -70,12 +74,12 @@ class Waves {
   ExpertCache& cache_;
   RequestId request_{};
   int32_t layer_ = -1;
-  std::vector<Expert> experts_;   // [n_expert]
-  std::vector<int32_t> order_;    // experts of the layer that are not done, as given to begin()
-  std::vector<Fetch> queue_;      // those before queue_head_ are in flight or there
+  std::vector<Expert> experts_;  // [n_expert]
+  std::vector<int32_t> order_;   // experts of the layer that are not done, as given to begin()
+  std::vector<Fetch> queue_;     // those before queue_head_ are in flight or there
   size_t queue_head_ = 0;
   int32_t n_waiting_ = 0;
-  int32_t n_ready_ = 0;           // kPinned and ready
+  int32_t n_ready_ = 0;  // kPinned and ready
   std::vector<IssuedExpert> issued_;
 };
 

@@ -10,9 +10,9 @@ namespace runahead {
 void CostModel::validate() const {
   const auto check = [](const char* name, double value, bool zero_allowed) {
     if (!std::isfinite(value) || value < 0 || (value == 0 && !zero_allowed)) {
-      throw Error(ErrorCode::kInvalid,
-                  "cost model: " + std::string(name) + " is " + std::to_string(value) +
-                      ", must be a number " + (zero_allowed ? ">= 0" : "> 0"));
+      throw Error(ErrorCode::kInvalid, "cost model: " + std::string(name) + " is " +
+                                           std::to_string(value) + ", must be a number " +
+                                           (zero_allowed ? ">= 0" : "> 0"));
     }
   };
   check("front_ms", front_ms, true);

@@ -9,16 +9,17 @@
 namespace runahead {
 
 struct CostModel {
-  double front_ms = 0;    // attention and router of layer 0, all requests together
-  double group_ms = 0;    // a group: fixed,
-  double expert_ms = 0;   //   and per distinct expert,
-  double job_ms = 0;      //   and per job
-  double head_ms = 0;     // LM head and sampling, all requests together
+  double front_ms = 0;            // attention and router of layer 0, all requests together
+  double group_ms = 0;            // a group: fixed,
+  double expert_ms = 0;           //   and per distinct expert,
+  double job_ms = 0;              //   and per job
+  double head_ms = 0;             // LM head and sampling, all requests together
   double link_bytes_per_s = 1e9;  // shared evenly by the reads that transfer
   double link_latency_ms = 0;     // of every read, before its bytes flow; latencies overlap
   int32_t n_readers = 8;          // reads in flight at most
 
-  // Throws Error(kInvalid) naming the field that is negative, not a number, or zero where it must not be.
+  // Throws Error(kInvalid) naming the field that is negative, not a number, or zero where it must
+  // not be.
   void validate() const;
 };
 

@@ -70,10 +70,10 @@ Simulation::Simulation(const RoutingTrace& trace, SimulationOptions options)
     most = std::max(most, n);
   }
   if (!scheduler_.can_start(most, trace.n_expert_used)) {
-    refuse(std::to_string(most) + " requests that use " + std::to_string(trace.n_expert_used) +
-           " experts need " +
-           std::to_string(Scheduler::slots_needed(most, trace.n_expert_used)) +
-           " slots in every class (or slots for all its experts); give more slots or fewer requests");
+    refuse(
+        std::to_string(most) + " requests that use " + std::to_string(trace.n_expert_used) +
+        " experts need " + std::to_string(Scheduler::slots_needed(most, trace.n_expert_used)) +
+        " slots in every class (or slots for all its experts); give more slots or fewer requests");
   }
 }
 
@@ -150,8 +150,13 @@ void Simulation::advance(SimulatedStep& result) {
     ++result.n_fetched;
     scheduler_.fetch_finished(read.fetch.id);
     if (options_.record_timeline) {
-      timeline_.intervals.push_back({Timeline::What::kFetch, read.reader + 1, read.begin_ms,
-                                     now_ms_, step_, read.fetch.id.layer, read.fetch.id.expert,
+      timeline_.intervals.push_back({Timeline::What::kFetch,
+                                     read.reader + 1,
+                                     read.begin_ms,
+                                     now_ms_,
+                                     step_,
+                                     read.fetch.id.layer,
+                                     read.fetch.id.expert,
                                      {to_int(read.fetch.request)}});
     }
   }

@@ -1,8 +1,8 @@
 // sim/simulation.h
 //
-// Simulation runs the engine's Scheduler and ExpertCache on a virtual clock: a routing trace and a machine's cost
-// model in, step times out. What is simulated is the code that ships. The same input gives the same output,
-// to the last bit.
+// Simulation runs the engine's Scheduler and ExpertCache on a virtual clock: a routing trace and a
+// machine's cost model in, step times out. What is simulated is the code that ships. The same input
+// gives the same output, to the last bit.
 //
 // The cache stays warm from step to step. One thread.
 
@@ -31,8 +31,8 @@ struct SimulationOptions {
 
 struct SimulatedStep {
   double step_ms = 0;
-  double compute_ms = 0;   // the device is busy
-  double link_ms = 0;      // some read is in flight
+  double compute_ms = 0;  // the device is busy
+  double link_ms = 0;     // some read is in flight
   double both_ms = 0;
   int32_t n_request = 0;
   int32_t n_fetched = 0;
@@ -45,13 +45,14 @@ struct Timeline {
   enum class What : uint8_t { kFront, kGroup, kHead, kFetch };
   struct Interval {
     What what;
-    int32_t lane;        // 0: the device, 1 ..: the readers
-    double begin_ms;     // since the first step began
+    int32_t lane;     // 0: the device, 1 ..: the readers
+    double begin_ms;  // since the first step began
     double end_ms;
     int32_t step;
     int32_t layer = -1;
-    int32_t expert = -1;                // kFetch
-    std::vector<int32_t> requests = {}; // kGroup: its requests; kFetch: the first that needed the expert
+    int32_t expert = -1;  // kFetch
+    // kGroup: its requests; kFetch: the first that needed the expert.
+    std::vector<int32_t> requests = {};
   };
   struct Decision {  // what the cache did for one expert of one job
     double at_ms;
@@ -65,8 +66,8 @@ struct Timeline {
 
 class Simulation {
  public:
-  // `trace` outlives the simulation. Throws Error(kInvalid) when trace, costs, policy or class lists do not fit,
-  // or when a class has fewer slots than the deadlock rule needs.
+  // `trace` outlives the simulation. Throws Error(kInvalid) when trace, costs, policy or class
+  // lists do not fit, or when a class has fewer slots than the deadlock rule needs.
   Simulation(const RoutingTrace& trace, SimulationOptions options);
 
   // Runs the next step of the trace. REQUIRES: !finished().
@@ -103,9 +104,10 @@ class Simulation {
   Timeline timeline_;
   double now_ms_ = 0;
   int32_t step_ = 0;
-  std::vector<RequestId> active_;          // requests of the step
+  std::vector<RequestId> active_;  // requests of the step
   std::vector<VirtualLink::Read> ended_;
-  std::vector<int32_t> seen_in_group_;     // [n_expert] the number of the last group that used the expert
+  std::vector<int32_t>
+      seen_in_group_;  // [n_expert] the number of the last group that used the expert
   int32_t n_group_ = 0;
 };
 

@@ -15,7 +15,9 @@ void VirtualLink::start(const Fetch& fetch, uint64_t bytes, double now_ms) {
   const auto free =
       std::find_if(readers_.begin(), readers_.end(), [](const Reader& r) { return !r.active; });
   CHECK(free != readers_.end());
-  *free = {true, latency_ms_, static_cast<double>(bytes),
+  *free = {true,
+           latency_ms_,
+           static_cast<double>(bytes),
            {fetch, now_ms, static_cast<int32_t>(free - readers_.begin())}};
   ++n_active_;
 }
@@ -51,9 +53,8 @@ void VirtualLink::advance(double ms, std::vector<Read>& ended) {
 }
 
 double VirtualLink::rate() const {
-  const auto n = std::count_if(readers_.begin(), readers_.end(), [](const Reader& r) {
-    return r.active && r.latency_left_ms <= 0;
-  });
+  const auto n = std::count_if(readers_.begin(), readers_.end(),
+                               [](const Reader& r) { return r.active && r.latency_left_ms <= 0; });
   return bytes_per_ms_ / static_cast<double>(std::max<std::ptrdiff_t>(n, 1));
 }
 

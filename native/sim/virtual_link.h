@@ -1,7 +1,7 @@
 // sim/virtual_link.h
 //
-// VirtualLink is the link on a virtual clock: up to n_readers reads at once, each first waits for the latency,
-// then shares the bandwidth evenly with the others that transfer.
+// VirtualLink is the link on a virtual clock: up to n_readers reads at once, each first waits for
+// the latency, then shares the bandwidth evenly with the others that transfer.
 //
 // Time moves only in advance(), by at most next_change_ms(): within that time no rate changes.
 

@@ -182,8 +182,8 @@ TEST_CASE("a shrink evicts the unpinned at once and the pinned when released") {
   CHECK(vacated[0].id == ExpertId{0, 2});
   CHECK(cache.in_use(0) == 3);
   CHECK(cache.available(0) == 0);
-  CHECK(cache.acquire({0, 0})->outcome == Outcome::kHit);   // resident ones can still be pinned
-  CHECK_FALSE(cache.acquire({0, 4}).has_value());           // new ones wait for a slot under the capacity
+  CHECK(cache.acquire({0, 0})->outcome == Outcome::kHit);  // resident ones can still be pinned
+  CHECK_FALSE(cache.acquire({0, 4}).has_value());  // new ones wait for a slot under the capacity
   cache.check_integrity();
 
   cache.release({0, 0});
@@ -387,13 +387,17 @@ TEST_CASE("random operations agree with a small obvious cache") {
       CAPTURE(seed);
       CAPTURE(lfu);
       std::mt19937 rng(seed);
-      const auto pick = [&](int32_t n) { return static_cast<int32_t>(rng() % static_cast<uint32_t>(n)); };
+      const auto pick = [&](int32_t n) {
+        return static_cast<int32_t>(rng() % static_cast<uint32_t>(n));
+      };
       ExpertCache cache(one_class(kLayers, kExperts, kMaxSlots), lfu ? "lfu" : "lru");
       ObviousCache model(lfu, 5);
       cache.set_capacity(0, 5);
       // Slots with memory, as the owner of the memory sees it.
       std::set<int32_t> backed;
-      cache.on_slot_given_up = [&](int32_t, SlotId slot) { REQUIRE(backed.erase(to_int(slot)) == 1); };
+      cache.on_slot_given_up = [&](int32_t, SlotId slot) {
+        REQUIRE(backed.erase(to_int(slot)) == 1);
+      };
 
       for (int32_t i = 0; i < 400; ++i) {
         const ExpertId id{pick(kLayers), pick(kExperts)};
@@ -401,7 +405,11 @@ TEST_CASE("random operations agree with a small obvious cache") {
         const bool resident = it != model.resident().end();
         const bool loading = resident && it->second.loading;
         switch (pick(16)) {
-          case 0: case 1: case 2: case 3: case 4: {
+          case 0:
+          case 1:
+          case 2:
+          case 3:
+          case 4: {
             const auto got = cache.acquire(id);
             const auto want = model.acquire(id);
             REQUIRE(got.has_value() == want.has_value());
@@ -412,7 +420,8 @@ TEST_CASE("random operations agree with a small obvious cache") {
             }
             break;
           }
-          case 5: case 6: {
+          case 5:
+          case 6: {
             const auto got = cache.prefetch(id);
             const auto want = model.prefetch(id);
             REQUIRE(got.has_value() == want.has_value());
@@ -422,13 +431,17 @@ TEST_CASE("random operations agree with a small obvious cache") {
             }
             break;
           }
-          case 7: case 8: case 9:
+          case 7:
+          case 8:
+          case 9:
             if (resident && it->second.pins > 0) {
               model.release(id);
               cache.release(id);
             }
             break;
-          case 10: case 11: case 12:
+          case 10:
+          case 11:
+          case 12:
             if (loading) {
               model.publish(id);
               cache.publish(id);
@@ -461,7 +474,8 @@ TEST_CASE("random operations agree with a small obvious cache") {
         cache.check_integrity();
         compare(cache, model, kLayers, kExperts);
         // Memory follows the capacity, save for what is pinned or loading.
-        REQUIRE(static_cast<int32_t>(backed.size()) <= std::max(cache.capacity(0), cache.in_use(0)));
+        REQUIRE(static_cast<int32_t>(backed.size()) <=
+                std::max(cache.capacity(0), cache.in_use(0)));
       }
     }
   }

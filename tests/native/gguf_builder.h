@@ -245,6 +245,7 @@ class GgufBuilder {
   void write(const std::filesystem::path& path) const { write_bytes(path, bytes()); }
 
   static void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
+    std::filesystem::remove(path);  // some file systems flush a file that is overwritten
     std::ofstream out(path, std::ios::binary | std::ios::trunc);
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     if (!out.flush()) {

@@ -121,15 +121,16 @@ TEST_CASE("routed tells the outcome of each expert") {
   CHECK(issued[2].acquired.slot == *bench.cache.slot_of({0, 3}));
 }
 
-TEST_CASE("layer-srtf reads for the lowest layer, then for the fewest missing, then in step order") {
+TEST_CASE(
+    "layer-srtf reads for the lowest layer, then for the fewest missing, then in step order") {
   Bench bench("bevy", 16);
   bench.start({kA, kB, kC});
   bench.pass(kA, 0, {0, 1});
-  bench.route(kA, 1, {0});           // one missing, but a layer ahead
-  bench.route(kB, 0, {2, 3, 4});     // three missing
-  bench.route(kC, 0, {5, 6, 0});     // two missing
+  bench.route(kA, 1, {0});        // one missing, but a layer ahead
+  bench.route(kB, 0, {2, 3, 4});  // three missing
+  bench.route(kC, 0, {5, 6, 0});  // two missing
   CHECK(bench.fetch() == 5);
-  CHECK(bench.fetch() == 6);         // still two missing: both are in flight
+  CHECK(bench.fetch() == 6);  // still two missing: both are in flight
   CHECK(bench.fetch() == 2);
   CHECK(bench.fetch() == 3);
   CHECK(bench.fetch() == 4);
@@ -258,13 +259,13 @@ TEST_CASE("cancelling a blocked job withdraws what only it needed") {
   bench.scheduler.cancel(kA);
   CHECK(bench.scheduler.has_left(kA));
   CHECK_FALSE(bench.scheduler.has_left(kB));
-  CHECK(bench.scheduler.n_queued() == 0);                          // 2 and 4 are not read
+  CHECK(bench.scheduler.n_queued() == 0);  // 2 and 4 are not read
   CHECK(bench.cache.residency({0, 2}) == Residency::kAbsent);
-  CHECK(bench.cache.unpinned_loading(0) == 1);                     // 1 is in flight
+  CHECK(bench.cache.unpinned_loading(0) == 1);  // 1 is in flight
   CHECK(bench.pinned() == 2);
   CHECK_FALSE(bench.scheduler.fetch_finished({0, 1}));
   CHECK(bench.cache.residency({0, 1}) == Residency::kReady);
-  bench.scheduler.cancel(kA);                                      // again: nothing happens
+  bench.scheduler.cancel(kA);  // again: nothing happens
   CHECK_FALSE(bench.scheduler.fetch_finished({0, 3}));
   CHECK(bench.scheduler.fetch_finished({0, 5}));
   CHECK(bench.scheduler.next_group()->requests == Requests{kB});
@@ -397,7 +398,8 @@ namespace {
 // Plays random steps at the smallest allowed cache and checks what must always hold.
 class RandomPlay {
  public:
-  RandomPlay(const char* policy, uint32_t seed) : rng_(seed), bench_(policy, 6, kLayers, kExperts) {}
+  RandomPlay(const char* policy, uint32_t seed)
+      : rng_(seed), bench_(policy, 6, kLayers, kExperts) {}
 
   void play_steps(int32_t n) {
     for (int32_t i = 0; i < n; ++i) {
@@ -445,7 +447,8 @@ class RandomPlay {
 
   void act(const Requests& requests) {
     switch (pick(9)) {
-      case 0: case 1:
+      case 0:
+      case 1:
         if (!need_route_.empty()) {
           route(need_route_.begin()->first);
         }
@@ -457,7 +460,8 @@ class RandomPlay {
           }
         }
         break;
-      case 3: case 4:
+      case 3:
+      case 4:
         if (!in_flight_.empty()) {
           finish_fetch(pick(25) == 0);
         }
@@ -481,8 +485,8 @@ class RandomPlay {
         break;
       default:
         // Between the deadlock rule, strays included, and plenty.
-        bench_.cache.set_capacity(
-            0, kRequests * kUsed + bench_.cache.unpinned_loading(0) + pick(4));
+        bench_.cache.set_capacity(0,
+                                  kRequests * kUsed + bench_.cache.unpinned_loading(0) + pick(4));
     }
   }
 

@@ -85,8 +85,8 @@ TEST_CASE("at any capacity each expert is read at most once and computed once") 
         std::shuffle(experts.begin(), experts.end(), rng);
         experts.resize(1 + pick(kExperts));
         std::map<int32_t, int32_t> n_read, n_computed;
-        int32_t n_issued = static_cast<int32_t>(
-            bench.waves.begin(kChat, layer % 3, experts).size());
+        int32_t n_issued =
+            static_cast<int32_t>(bench.waves.begin(kChat, layer % 3, experts).size());
         std::vector<ExpertId> in_flight;
         std::optional<Waves::Wave> wave;
         for (int32_t guard = 0; !bench.waves.finished(); ++guard) {

@@ -1,5 +1,6 @@
-// Plays one step of a small model in every order in which readers and device can take and finish work, and checks each
-// decision of Scheduler and ExpertCache against a plain model of what the paper says.
+// Plays one step of a small model in every order in which readers and device can take and finish
+// work, and checks each decision of Scheduler and ExpertCache against a plain model of what the
+// paper says.
 
 #include <algorithm>
 #include <array>
@@ -26,11 +27,12 @@ using Routing = std::array<std::array<Experts, kLayers>, kRequests>;  // [reques
 struct Setup {
   std::string policy;
   int32_t slots = 0;
-  bool eager = true;       // readers and device take work as soon as there is some
+  bool eager = true;           // readers and device take work as soon as there is some
   std::vector<Routing> steps;  // all but the last are played in one order, to warm the cache
 };
 
-// What an event is: take a fetch, take a group, finish the group, or finish the fetch number event - kFinishFetch.
+// What an event is: take a fetch, take a group, finish the group, or finish the fetch number event
+// - kFinishFetch.
 enum Event : int8_t { kTakeFetch, kTakeGroup, kFinishGroup, kFinishFetch };
 
 // Scheduler and cache beside the plain model of them.
@@ -217,8 +219,9 @@ class World {
 
   void route(size_t r, int32_t layer) {
     jobs_[r] = {layer, false, false};
-    const std::span<const IssuedExpert> issued = scheduler_.routed(
-        RequestId{static_cast<int32_t>(r)}, layer, setup_.steps[step_][r][static_cast<size_t>(layer)]);
+    const std::span<const IssuedExpert> issued =
+        scheduler_.routed(RequestId{static_cast<int32_t>(r)}, layer,
+                          setup_.steps[step_][r][static_cast<size_t>(layer)]);
     must(issued.size() == kUsed, "each expert is issued");
     for (size_t i = 0; i < kUsed; ++i) {
       const int32_t e = needs(r)[i];
@@ -243,10 +246,10 @@ class World {
   }
 
   void expect_eviction(const std::optional<ExpertId>& evicted) {
-    const auto in_use = std::count_if(experts_.begin(), experts_.end(), [](const Expert& e) {
-      return e.loading || e.ready;
-    });
-    must(evicted.has_value() == (in_use == setup_.slots), "evicts only when the slots are all in use");
+    const auto in_use = std::count_if(experts_.begin(), experts_.end(),
+                                      [](const Expert& e) { return e.loading || e.ready; });
+    must(evicted.has_value() == (in_use == setup_.slots),
+         "evicts only when the slots are all in use");
     if (!evicted) {
       return;
     }
@@ -256,7 +259,8 @@ class World {
     });
     must(victim != let_go_.end(), "only an unpinned ready expert can be evicted");
     const int32_t gone = index_of(*evicted);
-    must(gone == *victim, policy_.eviction == "lfu" ? "the fewest uses go" : "the longest unused go");
+    must(gone == *victim,
+         policy_.eviction == "lfu" ? "the fewest uses go" : "the longest unused go");
     must(expert(gone).pins == 0 && expert(gone).ready, "never a pinned or loading expert");
     let_go_.erase(victim);
     expert(gone).ready = false;
@@ -483,7 +487,8 @@ TEST_CASE("every order of completion keeps the rules") {
   }
 }
 
-TEST_CASE("every order of completion keeps the rules when readers and device are slow to take work") {
+TEST_CASE(
+    "every order of completion keeps the rules when readers and device are slow to take work") {
   for (const char* policy : kPolicies) {
     size_t n_state = 0;
     for (const int32_t slots : {kFewestSlots, 8}) {

@@ -78,7 +78,8 @@ std::string text_of(const Timeline& timeline) {
         << decision.request << " " << outcome << " e" << id.expert << " -> slot "
         << to_int(acquired.slot);
     if (acquired.evicted) {
-      out << " (evicts e" << acquired.evicted->expert << " of layer " << acquired.evicted->layer << ")";
+      out << " (evicts e" << acquired.evicted->expert << " of layer " << acquired.evicted->layer
+          << ")";
     }
     lines.push_back({decision.at_ms, out.str()});
   }
@@ -104,10 +105,15 @@ std::string refusal(const RoutingTrace& trace, const SimulationOptions& options)
 }  // namespace
 
 TEST_CASE("one step as text") {
-  // Two requests, two layers, two of four experts, as few slots as the deadlock rule allows. r1 joins the read of e1,
-  // and computes layer 0 while r0's experts of layer 1 are read.
-  const RoutingTrace trace{1, 2, 2, 4, 2, {0, 1,  2, 3,    // r0: layer 0, layer 1
-                                           1, 2,  0, 3}};  // r1
+  // Two requests, two layers, two of four experts, as few slots as the deadlock rule allows. r1
+  // joins the read of e1, and computes layer 0 while r0's experts of layer 1 are read.
+  const RoutingTrace trace{1,
+                           2,
+                           2,
+                           4,
+                           2,
+                           {0, 1, 2, 3,    // r0: layer 0, layer 1
+                            1, 2, 0, 3}};  // r1
   SimulationOptions options = options_of("bevy", 4);
   options.cost.front_ms = 0.5;
   options.cost.group_ms = 1;
@@ -156,6 +162,14 @@ TEST_CASE("alone, a request takes the sum of its reads and groups") {
   CHECK(step.step_ms == doctest::Approx(step.link_ms + step.compute_ms));
   CHECK(step.both_ms == 0);
   CHECK(step.groups_of_size == std::vector<int32_t>{0, 5});
+}
+
+TEST_CASE("an expert shared within a group is computed once") {
+  const RoutingTrace trace{1, 2, 1, 4, 2, {0, 1, 1, 2}};
+  SimulationOptions options = options_of("lockstep-lfu", 4);
+  options.cost.expert_ms = 1;
+  options.cost.job_ms = 10;
+  CHECK(Simulation(trace, options).step().compute_ms == doctest::Approx(3 + 2 * 10));
 }
 
 TEST_CASE("readers share the bandwidth and overlap their latencies") {

@@ -1,0 +1,1 @@
+"""The command line: `runahead`, one file per subcommand."""

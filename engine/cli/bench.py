@@ -1,0 +1,173 @@
+"""`runahead bench`: measure policies against each other."""
+
+import argparse
+from pathlib import Path
+
+import msgspec
+from rich import box
+from rich.table import Table
+
+from engine import errors, native
+from engine.bench import Bench, BenchPlan, medians
+from engine.bench_report import BenchReport
+from engine.cache_size import CacheSize
+from engine.cli.arguments import (
+    Commands,
+    add_engine_arguments,
+    engine_options,
+    listed,
+    positive,
+)
+from engine.cli.generate import STAGES
+from engine.cli.terminal import native_progress, note, progress_bars, stdout
+from engine.engine import Engine
+from engine.link_speed import LinkSpeed
+from engine.runlog.writer import write_atomically
+
+
+def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "bench",
+        parents=[common],
+        help="measure policies against each other",
+        description="Runs every policy on the same prompts, in interleaved rounds in one process,"
+        " and shows medians of the ratios within each round.",
+    )
+    parser.add_argument("model", metavar="MODEL", help="a GGUF file")
+    parser.add_argument(
+        "--policies",
+        type=listed(str),
+        default=("bevy", "lockstep-lfu", "llama.cpp"),
+        metavar="A,B,...",
+        help="the first is compared with the others (default: bevy,lockstep-lfu,llama.cpp)",
+    )
+    parser.add_argument(
+        "--requests", type=listed(_count), default=(2, 4, 8), metavar="N,...", help="default: 2,4,8"
+    )
+    parser.add_argument(
+        "--cache",
+        type=listed(CacheSize.parse),
+        default=(CacheSize(fraction=0.3),),
+        metavar="SIZE,...",
+        help="for example 10%%,30%% or 4GB (default: 30%%)",
+    )
+    parser.add_argument(
+        "--link",
+        type=listed(LinkSpeed.parse),
+        default=(LinkSpeed(),),
+        metavar="SPEED,...",
+        help="emulated disk speeds, for example full,2GB/s (default: full)",
+    )
+    parser.add_argument("--steps", type=positive, default=96, metavar="N", help="default: 96")
+    parser.add_argument("--rounds", type=positive, default=3, metavar="N", help="default: 3")
+    parser.add_argument(
+        "--prompt-tokens", type=positive, default=64, metavar="N", help="default: 64"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    add_engine_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and report."""
+    plan = BenchPlan(
+        policies=args.policies,
+        requests=args.requests,
+        caches=args.cache,
+        links=args.link,
+        steps=args.steps,
+        rounds=args.rounds,
+        prompt_tokens=args.prompt_tokens,
+        seed=args.seed,
+    )
+    with native.translated():
+        for policy in plan.policies:
+            native.parse_policy(policy)
+    if args.json and not args.json.absolute().parent.is_dir():
+        raise errors.StorageError(f"{args.json} cannot be written: its folder does not exist", "")
+    options = engine_options(
+        args,
+        policy=plan.policies[0],
+        cache=plan.caches[0],
+        context=max(16, plan.context),
+        max_requests=max(plan.requests),
+        run_log=False,
+    )
+    with native_progress(STAGES) as progress:
+        engine = Engine.open(args.model, options, progress)
+    with engine, progress_bars() as bars:
+        task = bars.add_task("Measuring", total=plan.total_steps, amount="")
+
+        def on_progress(done: int, total: int, label: str) -> None:
+            bars.update(task, completed=done, total=total, amount=label)
+
+        report = Bench(engine, plan, on_progress).run()
+    if args.json:
+        write_atomically(args.json, msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+    _show(report)
+    return 0
+
+
+def _count(text: str) -> int:
+    try:
+        return positive(text)
+    except argparse.ArgumentTypeError as error:
+        raise errors.InvalidRequestError(str(error)) from error
+
+
+def _show(report: BenchReport) -> None:
+    out = stdout()
+    out.print(
+        f"{report.model}, {report.store} store, {report.device}, {report.n_threads} threads"
+        f" ({report.machine.cpu})",
+        markup=False,
+        soft_wrap=True,
+    )
+    for case in dict.fromkeys(run_.case for run_ in report.runs):
+        out.print(_table(report, case))
+    if report.streams_agree:
+        out.print("All policies gave the same tokens for every request: they saw the same routing.")
+    else:
+        note(
+            f"Token streams differ ({len(report.differences)} times), so policies did not see the"
+            f" same routing: {report.differences[0]}"
+        )
+
+
+def _table(report: BenchReport, case: tuple[int, float, int]) -> Table:
+    """One case: medians over the rounds, and the first policy against each other one."""
+    requests, cache, bytes_per_s = case
+    link = LinkSpeed(bytes_per_s)
+    own = [run_ for run_ in report.runs if run_.case == case]
+    policies = list(dict.fromkeys(run_.policy for run_ in own if run_.round == 0))
+    table = Table(
+        title=f"{requests} requests, cache {cache:.0%}, link {link}"
+        f"{' (emulated)' if link.emulated else ''}",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 0, 0, 1),
+    )
+    table.add_column("policy", no_wrap=True)
+    for name in ("tok/s", "step ms", "compute", "link", "both", "hits", "fetched", "wasted"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(f"{policies[0]} is", justify="right", no_wrap=True)
+    for policy in policies:
+        runs = [run_ for run_ in own if run_.policy == policy]
+        step_ms = medians(runs, "step_ms")
+        ratio = next((r for r in report.ratios if r.b == policy and r.case == case), None)
+        table.add_row(
+            policy,
+            f"{medians(runs, 'tokens_per_s'):.2f}",
+            f"{step_ms:.1f}",
+            *(
+                f"{medians(runs, field) / step_ms:.0%}" if step_ms else ""
+                for field in ("compute_busy_ms", "link_busy_ms", "both_busy_ms")
+            ),
+            f"{medians(runs, 'hit_rate'):.0%}",
+            f"{medians(runs, 'fetched'):.1f}",
+            f"{medians(runs, 'wasted'):.1f}",
+            f"{ratio.median:.2f}x ({ratio.min:.2f}..{ratio.max:.2f})" if ratio else "",
+        )
+    return table

@@ -1,0 +1,162 @@
+"""`runahead generate`: reply to one or several prompts at once."""
+
+import argparse
+import sys
+from contextlib import nullcontext
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from engine import errors, metrics
+from engine.cli.arguments import (
+    Commands,
+    add_engine_arguments,
+    add_policy_arguments,
+    engine_options,
+    positive,
+)
+from engine.cli.live_view import view_of
+from engine.cli.replies import Replies, Reply
+from engine.cli.summary import summary_json, summary_table
+from engine.cli.terminal import native_progress, note, stderr, stdout
+from engine.engine import Engine
+from engine.events import Event, Notice
+from engine.request import Message, Request
+from engine.sampling import SamplingParams
+
+STAGES = {"pack": "Building the expert pack", "load": "Loading"}
+
+
+def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "generate",
+        parents=[common],
+        help="reply to prompts, all at once",
+        description="Replies to one or several prompts at the same time. Without --prompt, the"
+        " prompt is read from standard input.",
+    )
+    parser.add_argument("model", metavar="MODEL", help="a GGUF file")
+    parser.add_argument(
+        "-p", "--prompt", action="append", default=[], metavar="TEXT", help="may be repeated"
+    )
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--chat", action="store_true", help="as a chat (default when the model has a template)"
+    )
+    kind.add_argument("--raw", action="store_true", help="continue the text as it is")
+    parser.add_argument("--system", default="", metavar="TEXT", help="system message of the chats")
+    sampling = parser.add_argument_group("sampling")
+    sampling.add_argument("--max-tokens", type=positive, default=256, metavar="N")
+    sampling.add_argument("--temperature", type=float, default=0.8, metavar="T")
+    sampling.add_argument("--top-k", type=int, default=40, metavar="K")
+    sampling.add_argument("--top-p", type=float, default=0.95, metavar="P")
+    sampling.add_argument("--min-p", type=float, default=0.05, metavar="P")
+    sampling.add_argument("--seed", type=int, default=0, help="of the first; the next has one more")
+    sampling.add_argument("--stop", action="append", default=[], metavar="TEXT")
+    add_policy_arguments(parser)
+    add_engine_arguments(parser)
+    parser.add_argument("--context", type=positive, default=4096, metavar="N", help="tokens")
+    parser.add_argument("--json", action="store_true", help="the replies and figures as JSON")
+    parser.add_argument("--no-log", action="store_true", help="keep no run log")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Generate."""
+    prompts = args.prompt or [_stdin()]
+    params = [_params(args, n) for n in range(len(prompts))]
+    options = engine_options(
+        args,
+        policy=args.policy,
+        cache=args.cache,
+        link=args.link,
+        context=args.context,
+        max_requests=max(1, min(256, len(prompts))),
+        run_log=not args.no_log,
+    )
+    with native_progress(STAGES) as progress:
+        engine = Engine.open(args.model, options, progress)
+    with engine:
+        replies = [
+            Reply(engine.submit(_request(args, engine, prompt, each)), prompt)
+            for prompt, each in zip(prompts, params, strict=True)
+        ]
+        records = []
+        view = nullcontext() if args.json else view_of(replies)
+
+        def on_event(event: Event) -> None:
+            if isinstance(event, Notice):
+                note(event.text)
+            elif shown is not None:
+                shown.take(event)
+
+        running = Replies(engine, replies, on_event)
+        with view as shown:
+            running.run(lambda: records.append(engine.drain_events()))
+        steps = metrics.step_table(np.concatenate(records))
+        _show_end(args, engine, replies, metrics.summarise(steps))
+    if failures := running.failures():
+        raise errors.EngineError(f"{len(failures)} of {len(replies)} replies failed: {failures[0]}")
+    return 0
+
+
+def _stdin() -> str:
+    if sys.stdin is None or sys.stdin.isatty():
+        raise errors.InvalidRequestError("There is no prompt: give --prompt TEXT, or pipe one in")
+    return sys.stdin.read()
+
+
+def _params(args: argparse.Namespace, n: int) -> SamplingParams:
+    return SamplingParams(
+        max_tokens=args.max_tokens,
+        temperature=args.temperature,
+        top_k=args.top_k,
+        top_p=args.top_p,
+        min_p=args.min_p,
+        seed=args.seed + n,
+        stop=tuple(args.stop),
+    )
+
+
+def _request(
+    args: argparse.Namespace, engine: Engine, prompt: str, params: SamplingParams
+) -> Request:
+    if args.raw or not (args.chat or args.system or engine.info.chat_template):
+        return Request(prompt=prompt, params=params)
+    system = (Message("system", args.system),) if args.system else ()
+    return Request(messages=(*system, Message("user", prompt)), params=params)
+
+
+def _show_end(
+    args: argparse.Namespace, engine: Engine, replies: list[Reply], summary: metrics.Summary
+) -> None:
+    if args.json:
+        report: dict[str, Any] = {
+            "model": engine.model.title,
+            "policy": args.policy,
+            "cache_bytes": engine.stats().cache_bytes,
+            "link_bytes_per_s": args.link.bytes_per_s,
+            "link_emulated": args.link.emulated,
+            "replies": [
+                {
+                    "prompt": reply.prompt,
+                    "text": reply.text,
+                    "tokens": len(reply.tokens),
+                    "reason": reply.end.reason if reply.end else "cancelled",
+                    "detail": reply.end.detail if reply.end else "",
+                }
+                for reply in replies
+            ],
+            "summary": summary_json(summary),
+            "run_log": str(engine.run_log_folder or ""),
+        }
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(report)).decode() + "\n")
+        return
+    link = f", link {args.link} (emulated)" if args.link.emulated else ""
+    # A pipe gets the replies only.
+    console = stdout() if stdout().is_terminal else stderr()
+    console.print(summary_table({args.policy: summary}, f"cache {args.cache}{link}"))
+    if engine.run_log_folder:
+        console.print(f"run log: {engine.run_log_folder}", markup=False, soft_wrap=True)

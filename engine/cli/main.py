@@ -1,0 +1,84 @@
+"""`runahead`: reads the command line, runs a subcommand, turns what went wrong into one sentence.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+from engine import errors
+from engine.cli import bench, demo, export_log, generate, inspect, make_model, pack
+from engine.versions import versions
+
+_COMMANDS = (demo, generate, inspect, pack, bench, export_log, make_model)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    parser = _parser()
+    args = parser.parse_args(argv)
+    debug = bool(getattr(args, "debug", False))
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _on_sigterm)
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()
+        return code
+    except (KeyboardInterrupt, errors.Cancelled):
+        print("runahead: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # as in `runahead inspect m.gguf | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        print(f"runahead: {_sentence(error)}", file=sys.stderr)
+        return 1
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, errors.EngineError):
+        return str(error)
+    if isinstance(error, OSError):
+        return str(errors.from_os(error, "A file cannot be used"))
+    return (
+        f"internal error ({type(error).__name__}: {error}). Please report it with the output of the"
+        " same command and --debug."
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument(
+        "--debug",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="show where an error came from",
+    )
+    parser = argparse.ArgumentParser(
+        prog="runahead",
+        description="Runs mixture-of-experts language models larger than memory, several requests"
+        " at once.",
+        parents=[common],
+    )
+    parser.add_argument("--version", action="version", version=f"runahead {versions()['runahead']}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
+    for command in _COMMANDS:
+        command.add_parser(commands, common)
+    return parser
+
+
+def _on_sigterm(number: int, frame: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)  # as an exception, so that everything closes and temporary files go
+
+
+if __name__ == "__main__":
+    sys.exit(main())

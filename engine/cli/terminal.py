@@ -1,0 +1,77 @@
+"""What the command line shows: tables and text on stdout, progress and notices on stderr."""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from engine import native, sizes
+
+# Everything that could steer a terminal, but for tab and newline.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+# Of tables in files and pipes; a terminal has its own width.
+_WIDTH = 140
+
+
+def stdout() -> Console:
+    """A console on today's stdout."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
+
+
+def stderr() -> Console:
+    """A console on today's stderr."""
+    return Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else _WIDTH)
+
+
+def visible(text: str) -> str:
+    """A model's text without control characters: it must not steer the terminal."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def note(text: str) -> None:
+    """Tell something that a person should know, on stderr."""
+    stderr().print(f"note: {visible(text)}", markup=False, soft_wrap=True)
+
+
+def progress_bars() -> Progress:
+    """Bars on stderr that vanish when done; nothing at all when stderr is no terminal."""
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[amount]}", markup=False),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=stderr(),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+
+
+@contextmanager
+def native_progress(names: dict[str, str] | None = None) -> Iterator[native.Progress]:
+    """One bar per stage of a native job; `names` says in words what a stage is."""
+    tasks: dict[str, TaskID] = {}
+    with progress_bars() as bars:
+
+        def progress(stage: str, done: int, total: int) -> bool:
+            if stage not in tasks:
+                name = (names or {}).get(stage, stage)
+                tasks[stage] = bars.add_task(name, total=total, amount="")
+            amount = f"{sizes.show(done)} of {sizes.show(total)}" if total > 4096 else ""
+            bars.update(tasks[stage], completed=done, total=total, amount=amount)
+            return True
+
+        yield progress

@@ -1,0 +1,195 @@
+"""Per-step metrics, derived from trace records.
+
+Compute is busy while the device runs anything (front, group, head, wave); the link is busy while
+any reader has a fetch or prefetch. Both are unions of intervals clipped to the step, so that
+step = compute + link - both + neither.
+"""
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import trace
+from engine.intervals import Intervals
+from engine.trace import Event, Records
+
+COMPUTE_EVENTS = (Event.FRONT, Event.GROUP, Event.HEAD, Event.WAVE)
+LINK_EVENTS = (Event.FETCH, Event.PREFETCH)
+
+STEP_DTYPE = np.dtype(
+    [
+        ("step", np.int64),
+        ("begin_ns", np.int64),
+        ("end_ns", np.int64),
+        ("requests", np.int64),
+        ("groups", np.int64),
+        ("jobs", np.int64),  # over all groups; jobs / groups is the mean group size
+        ("step_ms", np.float64),
+        ("compute_busy_ms", np.float64),
+        ("link_busy_ms", np.float64),
+        ("both_busy_ms", np.float64),
+        ("neither_ms", np.float64),
+        ("hits", np.int64),
+        ("misses", np.int64),
+        ("joined", np.int64),
+        ("fetched", np.int64),  # experts read, prefetches included
+        ("prefetched", np.int64),
+        ("wasted", np.int64),  # of this step's prefetches: gone before any use
+        ("scheduler_ms", np.float64),
+    ]
+)
+
+# A structured array of STEP_DTYPE, in the order of time.
+Steps = NDArray[np.void]
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """Means over steps; `tokens_per_s` counts the time between them too."""
+
+    steps: int = 0
+    tokens: int = 0
+    tokens_per_s: float = 0.0
+    step_ms: float = 0.0
+    compute_busy_ms: float = 0.0
+    link_busy_ms: float = 0.0
+    both_busy_ms: float = 0.0
+    neither_ms: float = 0.0
+    hit_rate: float = 0.0
+    fetched: float = 0.0
+    wasted: float = 0.0
+    group_size: float = 0.0
+    scheduler_ms: float = 0.0
+
+    @property
+    def compute_share(self) -> float:
+        """Compute-busy time over step time."""
+        return self.compute_busy_ms / self.step_ms if self.step_ms else 0.0
+
+    @property
+    def link_share(self) -> float:
+        """Link-busy time over step time."""
+        return self.link_busy_ms / self.step_ms if self.step_ms else 0.0
+
+    @property
+    def both_share(self) -> float:
+        """Time in which both are busy over step time."""
+        return self.both_busy_ms / self.step_ms if self.step_ms else 0.0
+
+
+def step_table(records: Records) -> Steps:
+    """One row per finished decode step."""
+    found = trace.of(records, Event.STEP)
+    found = found[np.argsort(found["begin_ns"], kind="stable")]
+    table = np.zeros(len(found), dtype=STEP_DTYPE)
+    begins, ends = found["begin_ns"], found["end_ns"]
+    compute = _intervals(trace.of(records, *COMPUTE_EVENTS))
+    link = _intervals(trace.of(records, *LINK_EVENTS))
+    compute_ns = compute.length_within(begins, ends)
+    link_ns = link.length_within(begins, ends)
+    either_ns = (compute | link).length_within(begins, ends)
+    table["step"], table["begin_ns"], table["end_ns"] = found["step"], begins, ends
+    table["requests"] = found["a"]
+    table["step_ms"] = (ends - begins) / 1e6
+    table["compute_busy_ms"] = compute_ns / 1e6
+    table["link_busy_ms"] = link_ns / 1e6
+    table["both_busy_ms"] = (compute_ns + link_ns - either_ns) / 1e6
+    table["neither_ms"] = (ends - begins - either_ns) / 1e6
+
+    groups = trace.of(records, Event.GROUP)
+    scheduler = trace.of(records, Event.SCHEDULER)
+    table["groups"] = _per_step(table, groups["step"])
+    table["jobs"] = _per_step(table, groups["step"], groups["a"])
+    table["hits"] = _per_step(table, trace.of(records, Event.HIT)["step"])
+    table["misses"] = _per_step(table, trace.of(records, Event.MISS)["step"])
+    table["joined"] = _per_step(table, trace.of(records, Event.JOIN)["step"])
+    table["fetched"] = _per_step(table, trace.of(records, *LINK_EVENTS)["step"])
+    table["prefetched"] = _per_step(table, trace.of(records, Event.PREFETCH)["step"])
+    table["wasted"] = _per_step(table, _wasted(records)["step"])
+    spent = scheduler["end_ns"] - scheduler["begin_ns"]
+    table["scheduler_ms"] = _per_step(table, scheduler["step"], spent) / 1e6
+    return table
+
+
+def summarise(steps: Steps) -> Summary:
+    """Means over these steps; all zero when there are none."""
+    n = len(steps)
+    if n == 0:
+        return Summary()
+    tokens = int(steps["requests"].sum())
+    needed = int(steps["hits"].sum() + steps["misses"].sum() + steps["joined"].sum())
+    wall_s = float(steps["end_ns"].max() - steps["begin_ns"].min()) / 1e9
+
+    def mean(name: str) -> float:
+        return float(steps[name].sum()) / n
+
+    return Summary(
+        steps=n,
+        tokens=tokens,
+        tokens_per_s=tokens / wall_s if wall_s > 0 else 0.0,
+        step_ms=mean("step_ms"),
+        compute_busy_ms=mean("compute_busy_ms"),
+        link_busy_ms=mean("link_busy_ms"),
+        both_busy_ms=mean("both_busy_ms"),
+        neither_ms=mean("neither_ms"),
+        hit_rate=float(steps["hits"].sum()) / needed if needed else 0.0,
+        fetched=mean("fetched"),
+        wasted=mean("wasted"),
+        group_size=float(steps["jobs"].sum()) / max(1, int(steps["groups"].sum())),
+        scheduler_ms=mean("scheduler_ms"),
+    )
+
+
+def group_sizes(records: Records) -> NDArray[np.int64]:
+    """How many groups had 0, 1, 2 ... jobs."""
+    return np.bincount(trace.of(records, Event.GROUP)["a"].astype(np.int64)).astype(np.int64)
+
+
+def request_speeds(records: Records) -> dict[int, float]:
+    """Tokens per second of each request, over the decode steps in which it took part."""
+    steps = trace.of(records, Event.STEP)
+    steps = steps[np.argsort(steps["step"], kind="stable")]
+    issued = trace.of(records, Event.HIT, Event.JOIN, Event.MISS)
+    issued = issued[np.isin(issued["step"], steps["step"]) & (issued["request"] >= 0)]
+    speeds = {}
+    for request in np.unique(issued["request"]):
+        own = np.unique(issued["step"][issued["request"] == request])
+        rows = steps[np.searchsorted(steps["step"], own)]
+        wall_s = float(rows["end_ns"].max() - rows["begin_ns"].min()) / 1e9
+        speeds[int(request)] = len(own) / wall_s if wall_s > 0 else 0.0
+    return speeds
+
+
+def _intervals(records: Records) -> Intervals:
+    return Intervals(records["begin_ns"], records["end_ns"])
+
+
+def _per_step(
+    table: Steps, steps: NDArray[np.int32], weights: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Sum of weights (or the count) of the entries of each of the table's steps."""
+    sums = np.zeros(len(table), dtype=np.int64)
+    if len(table) == 0 or len(steps) == 0:
+        return sums
+    order = np.argsort(table["step"], kind="stable")
+    at = np.minimum(np.searchsorted(table["step"][order], steps), len(table) - 1)
+    known = table["step"][order][at] == steps
+    np.add.at(sums, order[at[known]], 1 if weights is None else weights[known])
+    return sums
+
+
+def _wasted(records: Records) -> Records:
+    """Prefetches whose expert was needed next only when it was gone again.
+
+    The next thing that happens to the expert decides: a hit or a join is a use; a miss, another
+    read or its eviction means that it was read in vain. Where nothing follows, nothing is known.
+    """
+    fate = trace.of(
+        records, Event.PREFETCH, Event.HIT, Event.JOIN, Event.MISS, Event.FETCH, Event.EVICT
+    )
+    # By expert, then time; a prefetch takes its place at its begin, as the cache decided it then.
+    fate = fate[np.lexsort((fate["begin_ns"], fate["expert"], fate["layer"]))]
+    this, after = fate[:-1], fate[1:]
+    same = (this["layer"] == after["layer"]) & (this["expert"] == after["expert"])
+    used = np.isin(after["event"], [int(Event.HIT), int(Event.JOIN)])
+    wasted: Records = this[(this["event"] == int(Event.PREFETCH)) & same & ~used]
+    return wasted

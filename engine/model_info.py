@@ -1,0 +1,57 @@
+"""ModelInfo: what a GGUF file holds, read without loading it."""
+
+from pathlib import Path
+
+import msgspec
+
+from engine import native
+
+
+class ModelPart(msgspec.Struct, frozen=True):
+    """One file of a model; split models have several."""
+
+    path: str
+    bytes: int
+
+
+class ModelInfo(msgspec.Struct, frozen=True):
+    """As engine._native.inspect gives it; `reason` says why a model is not supported."""
+
+    path: str
+    files: list[ModelPart]
+    architecture: str
+    name: str
+    supported: bool
+    reason: str
+    n_layer: int
+    n_moe_layer: int
+    n_embd: int
+    n_expert: int
+    n_expert_used: int
+    context_length: int
+    n_vocab: int
+    expert_bytes: list[int]
+    experts_total_bytes: int
+    other_bytes: int
+    types: dict[str, int]
+    chat_template: str | None
+    fingerprint: int
+    metadata: list[tuple[str, str]]
+    tensors: list[tuple[str, str, list[int], int]]
+
+    @property
+    def title(self) -> str:
+        """The model's own name, or the file's."""
+        return self.name.strip() or Path(self.path).stem
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of all its files."""
+        return sum(part.bytes for part in self.files)
+
+
+def inspect_model(path: Path | str) -> ModelInfo:
+    """Read a model's description. Raises ModelFileError or StorageError."""
+    with native.translated():
+        found = native.inspect(str(path))
+    return msgspec.convert(found, ModelInfo)

@@ -1,0 +1,59 @@
+"""EngineOptions: how a model is opened."""
+
+from typing import Literal
+
+import msgspec
+
+from engine.cache_size import CacheSize
+from engine.errors import InvalidRequestError
+from engine.link_speed import LinkSpeed
+
+Store = Literal["pack", "gguf", "memory"]
+STORES: tuple[Store, ...] = ("pack", "gguf", "memory")
+
+
+class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Defaults suit a laptop with a model larger than its memory.
+
+    Attributes:
+        store: Where experts are read from: an expert pack (built when needed; the model file itself
+            when the disk is short), the model file in place, or host memory.
+        pack_path: The pack to use; "" for its usual place.
+        cache: Memory for experts.
+        policy: A preset or five names, see `engine.native.presets`.
+        n_threads: 0 for all cores.
+        link: Slows reads down, to emulate other disks.
+        max_requests: Most requests in one step; more wait.
+        context: Most tokens of one session.
+        staged: Read into staging memory, then copy, as for a discrete GPU.
+        run_log: Keep a run log in the data folder.
+        fault_seed: Tests: non-zero makes some reads fail, come short or slow.
+    """
+
+    store: Store = "pack"
+    pack_path: str = ""
+    cache: CacheSize = CacheSize(fraction=0.3)
+    policy: str = "bevy"
+    n_threads: int = 0
+    n_readers: int = 8
+    link: LinkSpeed = LinkSpeed()
+    max_requests: int = 16
+    context: int = 4096
+    prefill_chunk: int = 512
+    verify_reads: bool = False
+    staged: bool = False
+    run_log: bool = True
+    fault_seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, low, high in (
+            ("n_threads", self.n_threads, 0, 1024),
+            ("n_readers", self.n_readers, 1, 64),
+            ("max_requests", self.max_requests, 1, 256),
+            ("context", self.context, 16, 2**24),
+            ("prefill_chunk", self.prefill_chunk, 1, 2**16),
+        ):
+            if not low <= value <= high:
+                raise InvalidRequestError(f"{name} is {value}; it must be from {low} to {high}")
+        if self.store not in STORES:
+            raise InvalidRequestError(f"Store {self.store!r} is unknown: give {', '.join(STORES)}")

@@ -1,0 +1,1 @@
+"""Run logs: what every engine run did, on disk, readable and exportable later."""

@@ -1,0 +1,71 @@
+"""Exports a run log to a file, in the format that its name or the caller asks for."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from engine import errors
+from engine.runlog.chrome_trace import write_chrome_trace
+from engine.runlog.jsonl import write_jsonl
+from engine.runlog.reader import RunLog
+from engine.runlog.steps_csv import write_steps_csv
+
+Format = Literal["jsonl", "csv", "chrome", "png"]
+SUFFIXES: dict[Format, str] = {
+    "jsonl": ".jsonl",
+    "csv": ".csv",
+    "chrome": ".json",
+    "png": ".png",
+}
+
+
+def format_of(path: Path) -> Format:
+    """The format that a file's name means. Raises InvalidRequestError."""
+    for form, suffix in SUFFIXES.items():
+        if path.suffix.lower() == suffix:
+            return form
+    raise errors.InvalidRequestError(
+        f"{path.name} does not say its format: end it in {', '.join(SUFFIXES.values())}"
+    )
+
+
+def export(log: RunLog, path: Path, form: Format, *, n_steps: int = 2) -> int:
+    """Write the export whole or not at all; returns the events, steps or pictured steps in it.
+
+    `n_steps` is for pictures. Raises StorageError, and InvalidRequestError when there is nothing to
+    export.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        os.close(handle)
+    except OSError as error:
+        raise errors.from_os(error, f"{path} cannot be written") from error
+    partial = Path(name)
+    try:
+        n = _write(log, partial, form, n_steps)
+        if n == 0:
+            raise errors.InvalidRequestError(f"{log.folder.name} holds no whole step yet")
+        partial.chmod(0o644)
+        partial.replace(path)
+    except OSError as error:
+        raise errors.from_os(error, f"{path} cannot be written") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return n
+
+
+def _write(log: RunLog, path: Path, form: Format, n_steps: int) -> int:
+    if form == "jsonl":
+        with path.open("wb") as file:
+            return write_jsonl(log, file)
+    if form == "csv":
+        with path.open("w", newline="", encoding="utf-8") as text:
+            return write_steps_csv(log.steps(), text)
+    if form == "chrome":
+        with path.open("wb") as file:
+            return write_chrome_trace(log, file)
+    # matplotlib takes a second to load: only for pictures
+    from engine.runlog.timeline import write_timeline
+
+    return write_timeline(log.records(), path, title=log.meta.model.title, n_steps=n_steps)

@@ -1,0 +1,23 @@
+"""Export of a run's events as JSON Lines: the run first, then one line per record."""
+
+from typing import IO
+
+import msgspec
+
+from engine import trace
+from engine.runlog.reader import RunLog
+
+
+def write_jsonl(log: RunLog, file: IO[bytes]) -> int:
+    """Write every record; returns how many. Times are in ns of one clock; -1: does not apply."""
+    encode = msgspec.json.Encoder().encode
+    file.write(encode({"run": log.meta, "marks": log.marks()}) + b"\n")
+    names = [name for name, _ in trace.RECORD_FIELDS if not name.startswith("reserved")]
+    records = log.records()
+    columns = [records[name].tolist() for name in names]
+    event = names.index("event")
+    for values in zip(*columns, strict=True):
+        row = dict(zip(names, values, strict=True))
+        row["event"] = trace.EVENT_NAMES[values[event]]
+        file.write(encode(row) + b"\n")
+    return len(records)

@@ -1,0 +1,32 @@
+"""Keeps the folder of run logs bounded: the newest stay, running ones always."""
+
+import fcntl
+import shutil
+from pathlib import Path
+
+MAX_RUNS = 50
+MAX_TOTAL_BYTES = 1 << 30
+
+
+def prune(runs: Path, max_runs: int = MAX_RUNS, max_bytes: int = MAX_TOTAL_BYTES) -> list[Path]:
+    """Delete the oldest finished run logs beyond the bounds; returns what was deleted."""
+    deleted = []
+    total = 0
+    logs = [each for each in runs.iterdir() if (each / "meta.json").is_file()]
+    for n, folder in enumerate(sorted(logs, key=lambda each: each.name, reverse=True)):
+        total += sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+        if (n >= max_runs or total > max_bytes) and not _is_running(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+            deleted.append(folder)
+    return deleted
+
+
+def _is_running(folder: Path) -> bool:
+    try:
+        with (folder / "lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass  # no lock file: an old or copied log
+    return False

@@ -1,0 +1,44 @@
+"""SamplingParams: how a reply's tokens are chosen and when it ends."""
+
+import msgspec
+
+from engine.errors import InvalidRequestError
+
+
+class SamplingParams(msgspec.Struct, frozen=True, kw_only=True):
+    """The same values, seed and prompt give the same reply, whatever runs beside it.
+
+    Attributes:
+        max_tokens: Most tokens of the reply.
+        temperature: 0 always takes the likeliest token.
+        seed: Of this request's random numbers.
+        stop: The reply ends before the first of these strings.
+        grammar: GBNF that the reply must follow; "" for none.
+        ignore_end: Go on after the model's end token (benchmarks).
+    """
+
+    max_tokens: int = 512
+    temperature: float = 0.8
+    top_k: int = 40
+    top_p: float = 0.95
+    min_p: float = 0.05
+    repeat_penalty: float = 1.0
+    seed: int = 0
+    stop: tuple[str, ...] = ()
+    grammar: str = ""
+    ignore_end: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value, low, high in (
+            ("max_tokens", self.max_tokens, 1, 2**31 - 1),
+            ("temperature", self.temperature, 0, 100),
+            ("top_k", self.top_k, 0, 2**31 - 1),
+            ("top_p", self.top_p, 0, 1),
+            ("min_p", self.min_p, 0, 1),
+            ("repeat_penalty", self.repeat_penalty, 0.1, 10),
+            ("seed", self.seed, 0, 2**32 - 1),
+        ):
+            if not low <= value <= high:  # False for NaN too
+                raise InvalidRequestError(f"{name} is {value}; it must be from {low} to {high}")
+        if any(not text for text in self.stop):
+            raise InvalidRequestError("A stop string is empty; leave it out or give it some text")

@@ -1,0 +1,72 @@
+"""Trace records as numpy sees them: the same fields and events as native/trace/record.h.
+
+Kept here too, so that run logs are read and metrics derived in processes that never load the native
+module; `engine.native` refuses a native module whose records differ.
+"""
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+RECORD_FIELDS: list[tuple[str, str]] = [
+    ("begin_ns", "<i8"),
+    ("end_ns", "<i8"),
+    ("step", "<i4"),
+    ("request", "<i4"),
+    ("layer", "<i4"),
+    ("expert", "<i4"),
+    ("a", "<i8"),
+    ("b", "<i8"),
+    ("event", "<u1"),
+    ("lane", "<u1"),
+    ("reserved0", "<u2"),
+    ("reserved1", "<u4"),
+]
+RECORD_DTYPE = np.dtype(RECORD_FIELDS)
+
+# A structured array of RECORD_DTYPE.
+Records = NDArray[np.void]
+
+
+class Event(IntEnum):
+    """What a record says happened; the meaning of `a` and `b` is in native/trace/record.h."""
+
+    STEP = 0
+    FRONT = 1
+    GROUP = 2
+    HEAD = 3
+    SAMPLE = 4
+    FETCH = 5
+    PREFETCH = 6
+    HIT = 7
+    JOIN = 8
+    MISS = 9
+    EVICT = 10
+    PREFILL = 11
+    WAVE = 12
+    SCHEDULER = 13
+    REQUEST = 14
+    RESIZE = 15
+    FAULT = 16
+
+
+EVENT_NAMES = [event.name.lower() for event in Event]
+
+
+def from_bytes(data: bytes) -> Records:
+    """View whole records in `data`; a partial last one (a crash while writing) is left out."""
+    whole = len(data) // RECORD_DTYPE.itemsize * RECORD_DTYPE.itemsize
+    return np.frombuffer(data[:whole], dtype=RECORD_DTYPE)
+
+
+def empty() -> Records:
+    """No records."""
+    return np.zeros(0, dtype=RECORD_DTYPE)
+
+
+def of(records: Records, *events: Event) -> Records:
+    """The records of these events, in their order."""
+    selected: Any = records[np.isin(records["event"], [int(event) for event in events])]
+    return selected  # type: ignore[no-any-return]

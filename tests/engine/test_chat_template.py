@@ -1,0 +1,143 @@
+# ruff: noqa: E501 -- templates are long lines
+"""Chat templates: real ones render; hostile and broken ones give way to the plain one, in time."""
+
+from datetime import datetime
+
+import pytest
+
+from engine.chat_template import ChatTemplate
+from engine.request import Message
+
+CHAT = [Message("system", "Be brief."), Message("user", "Hi {{ 7 * 7 }}")]
+NOW = datetime(2026, 1, 31, 12, 0)
+
+CHATML = """{%- for message in messages %}
+    {%- if loop.first and message.role != 'system' %}{{ '<|im_start|>system\\n<|im_end|>\\n' }}{%-
+    endif %} {{- '<|im_start|>' + message['role'] + '\\n' + message['content'] | trim + '<|im_end|>'
+    + '\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\\n' }}
+{%- endif %}
+"""
+
+
+def render(source: str) -> str:
+    prompt = ChatTemplate(source, "<s>", "</s>").render(CHAT, NOW)
+    assert prompt.notice == ""
+    return prompt.text
+
+
+def why_plain(source: str | None) -> str:
+    prompt = ChatTemplate(source).render(CHAT, NOW)
+    assert prompt.text == "System: Be brief.\nUser: Hi {{ 7 * 7 }}\nAssistant:"
+    assert prompt.stop == ("\nUser:",)
+    return prompt.notice
+
+
+def test_a_chatml_template_renders_and_a_message_is_never_a_template() -> None:
+    assert render(CHATML) == (
+        "<|im_start|>system\nBe brief.<|im_end|>\n"
+        "<|im_start|>user\nHi {{ 7 * 7 }}<|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("{{ bos_token }}a{{ eos_token }}", "<s>a</s>"),
+        ("{{ strftime_now('%d %b %Y') }}", "31 Jan 2026"),
+        ("{{ messages[:1] | tojson }}", '[{"role": "system", "content": "Be brief."}]'),
+        ("{{ {'é': [1]} | tojson(indent=1) }}", '{\n "é": [\n  1\n ]\n}'),
+        ("{% set ns = namespace(n=0) %}{% for m in messages %}{% set ns.n = ns.n + 1 %}{% endfor %}{{ ns.n }}", "2"),
+        ("{% for m in messages %}{% if loop.last %}{{ loop.index }}/{{ loop.length }}{% endif %}{% endfor %}", "2/2"),
+        ("{% for m in messages %}{% if loop.index == 2 %}{% break %}{% endif %}x{% endfor %}", "x"),
+        ("{% generation %}x{% endgeneration %}", "x"),
+        ("{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m('a') ~ m(1) }}", "<a><1>"),
+        ("{{ messages | selectattr('role', 'equalto', 'user') | map(attribute='role') | join(', ') }}", "user"),
+        ("{{ 'a-b'.split('-')[1] }}{{ ' x '.strip() }}{{ 'Ab'.startswith('A') }}", "bxTrue"),
+        ("{{ '{}-%s'.format(1) }}{{ '%05.1f' % 2 }}", "1-%s002.0"),
+        ("a\n  {% if true %}\nb\n  {% endif %}\n", "a\nb\n"),
+    ],
+)  # fmt: skip
+def test_what_real_templates_use_works(source: str, text: str) -> None:
+    assert render(source) == text
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+        # CVE-2024-34359: the payload of a GGUF whose template ran outside any sandbox.
+        "{% for x in ().__class__.__base__.__subclasses__() %}{% if 'warning' in x.__name__ %}"
+        "{{ x()._module.__builtins__['__import__']('os').popen('id').read() }}{% endif %}{% endfor %}",
+        "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
+        "{{ self.__init__.__globals__ }}",
+        "{{ raise_exception.__globals__['__builtins__'] }}",
+        "{{ range.__class__.mro() }}",
+        "{{ ('{0.__class__.__init__.__globals__}').format(raise_exception) }}",
+        "{{ ('%s' | attr('format')) }}",
+        "{{ messages.append(1) }}",
+        "{% set _ = messages[0].update({'role': 'x'}) %}x",
+        "{% include '/etc/passwd' %}",
+        "{% import 'os' as os %}{{ os }}",
+    ],
+)
+def test_reaching_for_python_ends_in_the_plain_template(source: str) -> None:
+    assert why_plain(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+        "{% for i in range(99999) %}{% set x = range(99999) | sum %}{% endfor %}x",
+        "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(40) }}x",
+        "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
+        "{{ 'a' * 10**10 }}",
+        "{{ [1] * 10**10 }}",
+        "{{ 9**9**9 }}",
+        "{{ range(10**9) | list }}",
+        "{% set n = namespace(x='a' * 99) %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}{% endfor %}x",
+        "{% set n = namespace(x='a' * 99) %}{% for i in range(60) %}{% set n.x = n.x + n.x %}{% endfor %}x",
+        "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set y %}{{ n.x }}{{ n.x }}{% endset %}"
+        "{% set n.x = y %}{% endfor %}x",
+        "{% set n = namespace(x=3) %}{% for i in range(60) %}{% set n.x = n.x * n.x %}{% endfor %}x",
+        "{{ '%1000000000d' % 1 }}",
+        "{{ '%*d' % (1000000000, 1) }}",
+        "{{ '{:1000000000d}'.format(1) }}",
+        "{{ '{:{}}'.format(1, 1000000000) }}",
+        "{{ strftime_now('%1000000000d') }}",
+        "{{ 'a'.ljust(10**9) }}",
+        "{{ 'a' | indent(10**9, true) }}",
+        "{{ ('a' * 10**6) | replace('a', 'b' * 10**6) }}",
+        "{{ ('a' * 10**6).replace('a', 'b' * 10**6) }}",
+        "{{ ('a' * 10**6).join('b' * 10**6) }}",
+        "{{ ['b', 'c'] | join('x' * 16000000) }}",
+        "{{ [1] | tojson(indent=10**9) }}",
+        "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}",
+        "{{ " + "-" * 20000 + "1 }}",
+        "x" * (2 << 20),
+    ],
+    ids=range(27),
+)
+def test_asking_for_too_much_ends_in_the_plain_template(source: str) -> None:
+    assert why_plain(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (None, "has no chat template"),
+        ("{% if %}", "Expected an expression"),
+        ("{{ raise_exception('roles must alternate') }}", "roles must alternate"),
+        ("{{ missing_function() }}", "'missing_function' is undefined"),
+        ("{{ 1 / 0 }}", "division by zero"),
+        ("  ", "gave no text"),
+        ("{{ ''.__class__.__mro__ }}", "not allowed"),
+        ("{{ 'a' * 10**10 }}", "over 16777216"),
+    ],
+)
+def test_the_notice_says_why_the_plain_template_is_used(source: str | None, reason: str) -> None:
+    assert reason in why_plain(source)
