@@ -41,8 +41,11 @@ class RunaheadSide:
             ]
         )
         steps = self._records("step")
-        together = steps[steps["a"] == measure.n_sequences][WARM_STEPS:]
-        return len(together) * measure.n_sequences * 1e9 / _elapsed_ns(together)
+        n_steps = len(work.sequences[0].continuation) - WARM_STEPS
+        together = steps[steps["a"] == measure.n_sequences][-n_steps:]
+        if len(together) < n_steps:
+            raise RuntimeError(f"only {len(together)} steps had {measure.n_sequences} requests")
+        return n_steps * measure.n_sequences * 1e9 / _elapsed_ns(together)
 
     def _finish(self, requests: list[int]) -> None:
         left = set(requests)
