@@ -12,13 +12,13 @@
 namespace runahead {
 
 enum class ErrorCode {
-  kBadFile,       // malformed, truncated or damaged file
-  kUnsupported,   // a valid file or request that this engine cannot run
-  kIo,            // read, write, open failed
-  kNoSpace,       // disk full
-  kNoMemory,      // allocation would not fit
-  kInvalid,       // argument out of range
-  kCancelled,     // the caller asked to stop
+  kBadFile,      // malformed, truncated or damaged file
+  kUnsupported,  // a valid file or request that this engine cannot run
+  kIo,           // read, write, open failed
+  kNoSpace,      // disk full
+  kNoMemory,     // allocation would not fit
+  kInvalid,      // argument out of range
+  kCancelled,    // the caller asked to stop
 };
 
 class Error : public std::runtime_error {
@@ -41,9 +41,9 @@ class Error : public std::runtime_error {
 
 }  // namespace runahead
 
-#define CHECK(condition)                                             \
-  do {                                                               \
-    if (!(condition)) {                                              \
-      ::runahead::check_failed(#condition, __FILE__, __LINE__);      \
-    }                                                                \
+#define CHECK(condition)                                        \
+  do {                                                          \
+    if (!(condition)) {                                         \
+      ::runahead::check_failed(#condition, __FILE__, __LINE__); \
+    }                                                           \
   } while (false)

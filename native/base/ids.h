@@ -24,8 +24,12 @@ enum class RequestId : int32_t {};
 // A place in the slot pool of one slot class.
 enum class SlotId : int32_t {};
 
-constexpr int32_t to_int(RequestId id) { return static_cast<int32_t>(id); }
-constexpr int32_t to_int(SlotId id) { return static_cast<int32_t>(id); }
+constexpr int32_t to_int(RequestId id) {
+  return static_cast<int32_t>(id);
+}
+constexpr int32_t to_int(SlotId id) {
+  return static_cast<int32_t>(id);
+}
 
 }  // namespace runahead
 

@@ -27,8 +27,8 @@ ReservedMemory::ReservedMemory(size_t bytes) : size_(bytes) {
     throw Error(ErrorCode::kNoMemory,
                 "cannot reserve " + std::to_string(bytes) + " bytes of memory for experts");
   }
-  data_ = reinterpret_cast<std::byte*>(
-      align_up(reinterpret_cast<uintptr_t>(mapping_), kHugePageBytes));
+  data_ =
+      reinterpret_cast<std::byte*>(align_up(reinterpret_cast<uintptr_t>(mapping_), kHugePageBytes));
 #ifdef MADV_HUGEPAGE
   madvise(data_, align_up(bytes, kPageBytes), MADV_HUGEPAGE);  // a wish; failure costs only speed
 #endif
@@ -40,7 +40,9 @@ ReservedMemory::~ReservedMemory() {
   }
 }
 
-ReservedMemory::ReservedMemory(ReservedMemory&& other) noexcept { *this = std::move(other); }
+ReservedMemory::ReservedMemory(ReservedMemory&& other) noexcept {
+  *this = std::move(other);
+}
 
 ReservedMemory& ReservedMemory::operator=(ReservedMemory&& other) noexcept {
   std::swap(data_, other.data_);

@@ -30,9 +30,9 @@ class ReservedMemory {
   void give_back(size_t offset, size_t bytes);
 
  private:
-  std::byte* data_ = nullptr;     // huge-page aligned
+  std::byte* data_ = nullptr;  // huge-page aligned
   size_t size_ = 0;
-  void* mapping_ = nullptr;       // what munmap needs
+  void* mapping_ = nullptr;  // what munmap needs
   size_t mapping_bytes_ = 0;
 };
 

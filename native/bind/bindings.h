@@ -1,4 +1,5 @@
-// bind/bindings.h: one function per part of the Python module; each lives in the file of the same name.
+// bind/bindings.h: one function per part of the Python module; each lives in the file of the same
+// name.
 
 #pragma once
 

@@ -80,29 +80,31 @@ class Handle {
   std::shared_ptr<Engine> engine_;
 };
 
-void open(Handle* self, const std::string& model_path, const std::string& store, const std::string& pack_path,
-          uint64_t cache_bytes, const std::string& policy, int32_t n_threads, int32_t n_readers, uint64_t link_bytes_per_s,
-          int32_t max_requests, int32_t context, int32_t prefill_chunk, bool verify_reads, bool staged, uint64_t fault_seed,
-          nb::object progress) {
+void open(Handle* self, const std::string& model_path, const std::string& store,
+          const std::string& pack_path, uint64_t cache_bytes, const std::string& policy,
+          int32_t n_threads, int32_t n_readers, uint64_t link_bytes_per_s, int32_t max_requests,
+          int32_t context, int32_t prefill_chunk, bool verify_reads, bool staged,
+          uint64_t fault_seed, nb::object progress) {
   EngineOptions options;
-  options.store = store_named(store);
-  options.pack_path = pack_path;
+  options.model.store = store_named(store);
+  options.model.pack_path = pack_path;
   options.cache_bytes = cache_bytes;
   options.policy = parse_policy(policy);
-  options.n_threads = n_threads;
+  options.model.n_threads = n_threads;
   options.fetcher.n_readers = n_readers;
   options.fetcher.link_bytes_per_s = link_bytes_per_s;
-  options.max_requests = max_requests;
-  options.context = context;
-  options.prefill_chunk = prefill_chunk;
-  options.verify_reads = verify_reads;
-  options.staged = staged;
-  options.fault_seed = fault_seed;
+  options.model.max_requests = max_requests;
+  options.model.context = context;
+  options.model.prefill_chunk = prefill_chunk;
+  options.model.verify_reads = verify_reads;
+  options.model.staged = staged;
+  options.model.fault_seed = fault_seed;
   PythonProgress report(std::move(progress));
   const nb::gil_scoped_release release;
-  new (self) Handle(std::make_shared<Engine>(
-      model_path, options,
-      [&](const char* stage, uint64_t done, uint64_t total) { return report(stage, done, total); }));
+  new (self) Handle(std::make_shared<Engine>(model_path, options,
+                                             [&](const char* stage, uint64_t done, uint64_t total) {
+                                               return report(stage, done, total);
+                                             }));
 }
 
 nb::dict cache_dict(const CacheSize& size) {
@@ -115,8 +117,8 @@ nb::dict cache_dict(const CacheSize& size) {
 
 nb::dict info(Handle& handle) {
   const auto engine = handle.get();
-  const Hparams& h = engine->hparams();
-  const StoreLayout& layout = engine->layout();
+  const Hparams& h = engine->model().hparams();
+  const StoreLayout& layout = engine->model().layout();
   uint64_t record_bytes = 0;
   int64_t n_experts = 0;
   for (size_t c = 0; c < layout.classes.size(); ++c) {
@@ -131,29 +133,30 @@ nb::dict info(Handle& handle) {
   out["n_expert"] = h.n_expert;
   out["n_expert_used"] = h.n_expert_used;
   out["n_vocab"] = h.n_vocab;
-  out["context"] = engine->options().context;
+  out["context"] = engine->options().model.context;
   out["record_bytes"] = record_bytes;
   out["n_experts_total"] = n_experts;
   out["experts_total_bytes"] = layout.total_bytes();
-  out["resident_bytes"] = engine->resident_bytes();
-  out["store"] = name_of(engine->options().store);
+  out["resident_bytes"] = engine->model().weights().bytes();
+  out["store"] = name_of(engine->options().model.store);
   out["weight_layout"] = layout.weights == WeightLayout::kPlain ? "plain" : "repacked";
-  out["device"] = engine->device().name();
-  out["n_threads"] = engine->device().n_threads();
+  out["device"] = engine->model().device().name();
+  out["n_threads"] = engine->model().device().n_threads();
   out["n_readers"] = engine->options().fetcher.n_readers;
-  out["chat_template"] = nb::cast(engine->chat_template());
-  out["bos_token"] = engine->vocab().bos();
-  out["eos_token"] = engine->vocab().eos();
-  out["add_bos"] = engine->vocab().adds_bos();
+  out["chat_template"] = nb::cast(engine->model().chat_template());
+  out["bos_token"] = engine->model().vocab().bos();
+  out["eos_token"] = engine->model().vocab().eos();
+  out["add_bos"] = engine->model().vocab().adds_bos();
   out["cache_slots"] = stats.cache_slots;
   out["cache_bytes"] = stats.cache_bytes;
   out["min_cache_bytes"] = engine->min_cache_bytes();
   return out;
 }
 
-int32_t submit(Handle& handle, std::vector<int32_t> tokens, int32_t session, int32_t max_tokens, uint32_t seed,
-               float temperature, int32_t top_k, float top_p, float min_p, float repeat_penalty, std::string grammar,
-               bool ignore_end, std::vector<int32_t> forced, bool keep_logits) {
+int32_t submit(Handle& handle, std::vector<int32_t> tokens, int32_t session, int32_t max_tokens,
+               uint32_t seed, float temperature, int32_t top_k, float top_p, float min_p,
+               float repeat_penalty, std::string grammar, bool ignore_end,
+               std::vector<int32_t> forced, bool keep_logits) {
   RequestOptions options;
   options.prompt = std::move(tokens);
   options.session = session;
@@ -177,11 +180,16 @@ nb::list poll(Handle& handle) {
   nb::list out;
   for (const EngineEvent& event : events) {
     switch (event.kind) {
-      case EngineEvent::Kind::kPrefill: out.append(nb::make_tuple(event.request, "prefill", event.a, event.b)); break;
-      case EngineEvent::Kind::kToken:
-        out.append(nb::make_tuple(event.request, "token", event.a, nb::bytes(event.text.data(), event.text.size())));
+      case EngineEvent::Kind::kPrefill:
+        out.append(nb::make_tuple(event.request, "prefill", event.a, event.b));
         break;
-      case EngineEvent::Kind::kEnd: out.append(nb::make_tuple(event.request, "end", event.text, event.detail)); break;
+      case EngineEvent::Kind::kToken:
+        out.append(nb::make_tuple(event.request, "token", event.a,
+                                  nb::bytes(event.text.data(), event.text.size())));
+        break;
+      case EngineEvent::Kind::kEnd:
+        out.append(nb::make_tuple(event.request, "end", event.text, event.detail));
+        break;
       case EngineEvent::Kind::kNotice: out.append(nb::make_tuple(-1, "notice", event.text)); break;
     }
   }
@@ -192,7 +200,7 @@ nb::ndarray<nb::numpy, float, nb::ndim<2>> take_logits(Handle& handle, int32_t r
   const auto engine = handle.get();
   auto* logits = new std::vector<float>(engine->take_logits(request));
   nb::capsule owner(logits, [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
-  const auto n_vocab = static_cast<size_t>(engine->hparams().n_vocab);
+  const auto n_vocab = static_cast<size_t>(engine->model().hparams().n_vocab);
   return {logits->data(), {logits->size() / n_vocab, n_vocab}, owner};
 }
 
@@ -230,7 +238,8 @@ nb::tuple drain(Handle& handle) {
     const nb::gil_scoped_release release;
     engine->drain(records);
   }
-  return nb::make_tuple(nb::bytes(records.data(), records.size() * sizeof(Record)), engine->stats().dropped_records);
+  return nb::make_tuple(nb::bytes(records.data(), records.size() * sizeof(Record)),
+                        engine->stats().dropped_records);
 }
 
 nb::list progress_table(Handle& handle) {
@@ -247,36 +256,48 @@ nb::list progress_table(Handle& handle) {
 void bind_engine(nb::module_& m) {
   using Release = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<Handle>(m, "Engine", "One open model. Thread-safe; blocking calls release the GIL.")
-      .def("__init__", &open, nb::arg("model_path"), nb::kw_only(), nb::arg("store") = "pack", nb::arg("pack_path") = "",
-           nb::arg("cache_bytes") = 0, nb::arg("policy") = "bevy", nb::arg("n_threads") = 0, nb::arg("n_readers") = 8,
-           nb::arg("link_bytes_per_s") = 0, nb::arg("max_requests") = 16, nb::arg("context") = 4096,
-           nb::arg("prefill_chunk") = 512, nb::arg("verify_reads") = false, nb::arg("staged") = false,
-           nb::arg("fault_seed") = 0, nb::arg("progress").none() = nb::none())
+      .def("__init__", &open, nb::arg("model_path"), nb::kw_only(), nb::arg("store") = "pack",
+           nb::arg("pack_path") = "", nb::arg("cache_bytes") = 0, nb::arg("policy") = "bevy",
+           nb::arg("n_threads") = 0, nb::arg("n_readers") = 8, nb::arg("link_bytes_per_s") = 0,
+           nb::arg("max_requests") = 16, nb::arg("context") = 4096, nb::arg("prefill_chunk") = 512,
+           nb::arg("verify_reads") = false, nb::arg("staged") = false, nb::arg("fault_seed") = 0,
+           nb::arg("progress").none() = nb::none())
       .def("info", &info)
       .def(
           "tokenize",
           [](Handle& e, const std::string& text, bool add_special, bool parse_special) {
-            return e.get()->vocab().tokenize(text, add_special, parse_special);
+            return e.get()->model().vocab().tokenize(text, add_special, parse_special);
           },
-          nb::arg("text"), nb::arg("add_special") = true, nb::arg("parse_special") = true, Release())
+          nb::arg("text"), nb::arg("add_special") = true, nb::arg("parse_special") = true,
+          Release())
       .def(
           "token_piece",
           [](Handle& e, int32_t token, bool special) {
-            const std::string piece = e.get()->vocab().piece(token, special);
+            const std::string piece = e.get()->model().vocab().piece(token, special);
             return nb::bytes(piece.data(), piece.size());
           },
           nb::arg("token"), nb::arg("special") = false)
-      .def("is_end", [](Handle& e, int32_t token) { return e.get()->vocab().is_end(token); }, nb::arg("token"))
-      .def("submit", &submit, nb::arg("tokens"), nb::kw_only(), nb::arg("session") = -1, nb::arg("max_tokens") = 128,
-           nb::arg("seed") = 0, nb::arg("temperature") = 0.0F, nb::arg("top_k") = 40, nb::arg("top_p") = 0.95F,
-           nb::arg("min_p") = 0.05F, nb::arg("repeat_penalty") = 1.0F, nb::arg("grammar") = "", nb::arg("ignore_end") = false,
+      .def(
+          "is_end", [](Handle& e, int32_t token) { return e.get()->model().vocab().is_end(token); },
+          nb::arg("token"))
+      .def("submit", &submit, nb::arg("tokens"), nb::kw_only(), nb::arg("session") = -1,
+           nb::arg("max_tokens") = 128, nb::arg("seed") = 0, nb::arg("temperature") = 0.0F,
+           nb::arg("top_k") = 40, nb::arg("top_p") = 0.95F, nb::arg("min_p") = 0.05F,
+           nb::arg("repeat_penalty") = 1.0F, nb::arg("grammar") = "", nb::arg("ignore_end") = false,
            nb::arg("forced") = std::vector<int32_t>(), nb::arg("keep_logits") = false,
            "Queue a request; its id. Raises NativeError('invalid', ...) when it cannot be served.")
-      .def("open_session", [](Handle& e) { return e.get()->open_session(); }, Release())
-      .def("close_session", [](Handle& e, int32_t session) { e.get()->close_session(session); }, nb::arg("session"), Release())
-      .def("cancel", [](Handle& e, int32_t request) { e.get()->cancel(request); }, nb::arg("request"), Release())
-      .def("wait", [](Handle& e, double timeout_s) { return e.get()->wait(timeout_s); }, nb::arg("timeout_s"), Release(),
-           "Until poll() has something, or the time is over; True when it has.")
+      .def(
+          "open_session", [](Handle& e) { return e.get()->open_session(); }, Release())
+      .def(
+          "close_session", [](Handle& e, int32_t session) { e.get()->close_session(session); },
+          nb::arg("session"), Release())
+      .def(
+          "cancel", [](Handle& e, int32_t request) { e.get()->cancel(request); },
+          nb::arg("request"), Release())
+      .def(
+          "wait", [](Handle& e, double timeout_s) { return e.get()->wait(timeout_s); },
+          nb::arg("timeout_s"), Release(),
+          "Until poll() has something, or the time is over; True when it has.")
       .def("poll", &poll, "All events since the last call, in order.")
       .def("take_logits", &take_logits, nb::arg("request"))
       .def(
@@ -291,13 +312,21 @@ void bind_engine(nb::module_& m) {
           },
           nb::arg("bytes"), "Resize the expert cache, also while requests run.")
       .def(
-          "set_policy", [](Handle& e, const std::string& text, bool cold) { e.get()->set_policy(parse_policy(text), cold); },
+          "set_policy",
+          [](Handle& e, const std::string& text, bool cold) {
+            e.get()->set_policy(parse_policy(text), cold);
+          },
           nb::arg("policy"), nb::arg("cold") = false, Release())
-      .def("set_link", [](Handle& e, uint64_t bytes_per_s) { e.get()->set_link(bytes_per_s); }, nb::arg("bytes_per_s"), Release())
+      .def(
+          "set_link", [](Handle& e, uint64_t bytes_per_s) { e.get()->set_link(bytes_per_s); },
+          nb::arg("bytes_per_s"), Release())
       .def("stats", &stats)
-      .def("drain", &drain, "Trace records since the last call as bytes of RECORD_DTYPE, and how many were ever dropped.")
+      .def("drain", &drain,
+           "Trace records since the last call as bytes of RECORD_DTYPE, and how many were ever "
+           "dropped.")
       .def("progress_table", &progress_table)
-      .def("close", &Handle::close, Release(), "Cancel what runs and free the model. Closing twice is fine.");
+      .def("close", &Handle::close, Release(),
+           "Cancel what runs and free the model. Closing twice is fine.");
 }
 
 }  // namespace runahead

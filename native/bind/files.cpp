@@ -57,7 +57,9 @@ nb::dict inspect(const std::string& path) {
     metadata.append(nb::make_tuple(key, text));
   }
   const std::string architecture = file.get_string("general.architecture").value_or("");
-  const auto number = [&](const char* key) { return file.get_uint(architecture + "." + key, 0, UINT32_MAX).value_or(0); };
+  const auto number = [&](const char* key) {
+    return file.get_uint(architecture + "." + key, 0, UINT32_MAX).value_or(0);
+  };
   out["path"] = file.path().string();
   out["files"] = files;
   out["architecture"] = architecture;
@@ -100,7 +102,8 @@ nb::dict inspect(const std::string& path) {
   return out;
 }
 
-nb::dict write(const std::string& model_path, const std::string& pack_path, const std::string& layout, nb::object progress) {
+nb::dict write(const std::string& model_path, const std::string& pack_path,
+               const std::string& layout, nb::object progress) {
   if (layout != "repacked" && layout != "plain") {
     throw Error(ErrorCode::kInvalid, "layout '" + layout + "' is not 'repacked' or 'plain'");
   }
@@ -109,8 +112,9 @@ nb::dict write(const std::string& model_path, const std::string& pack_path, cons
   {
     const nb::gil_scoped_release release;
     const GgufExperts experts = experts_of(GgufFile::open(model_path));
-    written = write_pack(experts, pack_path, layout == "plain" ? WeightLayout::kPlain : WeightLayout::kRepacked,
-                         [&](uint64_t done, uint64_t total) { return report("pack", done, total); });
+    written = write_pack(
+        experts, pack_path, layout == "plain" ? WeightLayout::kPlain : WeightLayout::kRepacked,
+        [&](uint64_t done, uint64_t total) { return report("pack", done, total); });
   }
   nb::dict out;
   out["path"] = pack_path;
@@ -120,7 +124,8 @@ nb::dict write(const std::string& model_path, const std::string& pack_path, cons
   return out;
 }
 
-std::string check(const std::string& pack_path, const std::string& model_path, bool verify, nb::object progress) {
+std::string check(const std::string& pack_path, const std::string& model_path, bool verify,
+                  nb::object progress) {
   PythonProgress report(std::move(progress));
   const nb::gil_scoped_release release;
   const GgufExperts experts = experts_of(GgufFile::open(model_path));
@@ -141,12 +146,15 @@ std::string check(const std::string& pack_path, const std::string& model_path, b
 }  // namespace
 
 void bind_files(nb::module_& m) {
-  m.def("inspect", &inspect, nb::arg("path"), "What a GGUF holds, read defensively; see engine/_native.pyi for the keys.");
-  m.def("write_pack", &write, nb::arg("model_path"), nb::arg("pack_path"), nb::arg("layout") = "repacked",
-        nb::arg("progress").none() = nb::none(), "Write the expert pack of a model; atomic.");
-  m.def("check_pack", &check, nb::arg("pack_path"), nb::arg("model_path"), nb::arg("verify"),
-        nb::arg("progress").none() = nb::none(),
-        "'' when the pack is whole and belongs to the model (verify: every checksum), else why not.");
+  m.def("inspect", &inspect, nb::arg("path"),
+        "What a GGUF holds, read defensively; see engine/_native.pyi for the keys.");
+  m.def("write_pack", &write, nb::arg("model_path"), nb::arg("pack_path"),
+        nb::arg("layout") = "repacked", nb::arg("progress").none() = nb::none(),
+        "Write the expert pack of a model; atomic.");
+  m.def(
+      "check_pack", &check, nb::arg("pack_path"), nb::arg("model_path"), nb::arg("verify"),
+      nb::arg("progress").none() = nb::none(),
+      "'' when the pack is whole and belongs to the model (verify: every checksum), else why not.");
 }
 
 }  // namespace runahead

@@ -22,8 +22,8 @@ void bind_policy(nb::module_& m) {
       },
       "(name, canonical policy text) of every preset.");
   m.def(
-      "parse_policy", [](const std::string& text) { return to_string(parse_policy(text)); }, nb::arg("text"),
-      "The canonical five names of a preset or policy text.");
+      "parse_policy", [](const std::string& text) { return to_string(parse_policy(text)); },
+      nb::arg("text"), "The canonical five names of a preset or policy text.");
 }
 
 }  // namespace runahead

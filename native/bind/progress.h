@@ -1,4 +1,5 @@
-// bind/progress.h: Python progress callbacks as native ones, called at most a few times a second and always at the end.
+// bind/progress.h: Python progress callbacks as native ones, called at most a few times a second
+// and always at the end.
 
 #pragma once
 

@@ -33,8 +33,9 @@ nb::ndarray<nb::numpy, uint8_t, nb::ndim<2>> quantize(const std::string& type_na
   const auto n_rows = static_cast<int64_t>(rows.shape(0));
   const auto n_per_row = static_cast<int64_t>(rows.shape(1));
   if (n_per_row % ggml_blck_size(type) != 0) {
-    throw Error(ErrorCode::kInvalid, "a row of " + std::to_string(n_per_row) + " does not fill blocks of " +
-                                         std::to_string(ggml_blck_size(type)) + " (" + type_name + ")");
+    throw Error(ErrorCode::kInvalid,
+                "a row of " + std::to_string(n_per_row) + " does not fill blocks of " +
+                    std::to_string(ggml_blck_size(type)) + " (" + type_name + ")");
   }
   if (ggml_quantize_requires_imatrix(type)) {
     throw Error(ErrorCode::kUnsupported, type_name + " needs an importance matrix");

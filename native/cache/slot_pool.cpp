@@ -8,7 +8,9 @@
 namespace runahead {
 
 SlotPool::SlotPool(const SlotClass& slot_class, int32_t max_slots, const PoolMemory& memory)
-    : record_bytes_(slot_class.record_bytes), max_slots_(max_slots), staged_(memory.staged || !memory.host_visible) {
+    : record_bytes_(slot_class.record_bytes),
+      max_slots_(max_slots),
+      staged_(memory.staged || !memory.host_visible) {
   const size_t bytes = record_bytes_ * static_cast<size_t>(max_slots);
   ctx_.reset(ggml_init({ggml_tensor_overhead() * (slot_class.matrices.size() + 2), nullptr, true}));
   std::byte* base = nullptr;
@@ -20,7 +22,8 @@ SlotPool::SlotPool(const SlotClass& slot_class, int32_t max_slots, const PoolMem
     device_bytes_ = ggml_new_tensor_1d(ctx_.get(), GGML_TYPE_I8, static_cast<int64_t>(bytes));
     buffer_.reset(ggml_backend_buft_alloc_buffer(memory.plain, bytes));
     if (buffer_ == nullptr) {
-      throw Error(ErrorCode::kNoMemory, "the device has no " + std::to_string(bytes) + " bytes for expert slots");
+      throw Error(ErrorCode::kNoMemory,
+                  "the device has no " + std::to_string(bytes) + " bytes for expert slots");
     }
     base = static_cast<std::byte*>(ggml_backend_buffer_get_base(buffer_.get()));
     ggml_backend_tensor_alloc(buffer_.get(), device_bytes_, base);
@@ -55,7 +58,9 @@ void SlotPool::give_up(SlotId slot) {
   }
 }
 
-std::byte* SlotPool::host_pointer(SlotId slot) const { return staged_ ? nullptr : reserved_.data() + start_of(slot); }
+std::byte* SlotPool::host_pointer(SlotId slot) const {
+  return staged_ ? nullptr : reserved_.data() + start_of(slot);
+}
 
 void SlotPool::put(SlotId slot, uint64_t offset, std::span<const std::byte> bytes) {
   CHECK(offset + bytes.size() <= record_bytes_);

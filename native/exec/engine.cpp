@@ -4,86 +4,35 @@
 #include <chrono>
 
 #include "base/error.h"
-#include "store/faulty_store.h"
-#include "store/gguf_store.h"
-#include "store/host_store.h"
-#include "store/pack_store.h"
 
 namespace runahead {
 namespace {
 
-void check_between(const char* name, int64_t value, int64_t min, int64_t max) {
-  if (value < min || value > max) {
-    throw Error(ErrorCode::kInvalid, std::string(name) + " " + std::to_string(value) + " is not between " +
-                                         std::to_string(min) + " and " + std::to_string(max));
-  }
+std::string megabytes(uint64_t bytes) {
+  return std::to_string(bytes / 1000000) + " MB";
 }
-
-std::string megabytes(uint64_t bytes) { return std::to_string(bytes / 1000000) + " MB"; }
 
 }  // namespace
 
-Engine::Engine(const std::string& model_path, const EngineOptions& options, const OpenProgress& progress)
-    : options_(options) {
-  check_between("max_requests", options.max_requests, 1, 64);
-  check_between("prefill_chunk", options.prefill_chunk, 1, 8192);
-  check_between("n_threads", options.n_threads, 0, 512);
+Engine::Engine(const std::string& model_path, const EngineOptions& options,
+               const OpenProgress& progress)
+    : options_(options), model_(model_path, options.model, progress), hparams_(model_.hparams()) {
   check_between("n_readers", options.fetcher.n_readers, 1, 64);
-  const GgufFile file = GgufFile::open(model_path);
-  family_ = make_family(file);
-  hparams_ = family_->read_hparams(file);
-  check_between("context", options.context, 1, hparams_.context_length);
-  const GgufExperts experts = find_experts(file, hparams_.n_layer, hparams_.n_expert, family_->expert_roles());
-  vocab_ = std::make_unique<Vocab>(file);
-  chat_template_ = file.get_string("tokenizer.chat_template");
-  if (vocab_->size() > hparams_.n_vocab) {
-    throw Error(ErrorCode::kBadFile, model_path + ": " + std::to_string(vocab_->size()) + " tokens in the vocabulary, but " +
-                                         std::to_string(hparams_.n_vocab) + " rows in token_embd.weight");
-  }
-  device_ = std::make_unique<Device>(options.n_threads);
-  std::vector<std::vector<TensorSpec>> layer_specs;
-  for (int32_t il = 0; il < hparams_.n_layer; ++il) {
-    layer_specs.push_back(family_->layer_tensors(hparams_, il));
-  }
-  const auto stage = [&](const char* name) {
-    return [&progress, name](uint64_t done, uint64_t total) { return !progress || progress(name, done, total); };
-  };
-  weights_ = std::make_unique<Weights>(file, *device_, family_->model_tensors(hparams_), layer_specs, stage("weights"));
-  open_store(experts, progress);
-
-  const StoreLayout& layout = store_->layout();
-  const PoolMemory memory{device_->buffer_type(), device_->host_visible(), options.staged};
-  for (size_t c = 0; c < layout.classes.size(); ++c) {
-    const auto n_experts = static_cast<int32_t>(layout.n_experts_in(static_cast<int32_t>(c)));
-    pools_.push_back(std::make_unique<SlotPool>(layout.classes[c], n_experts, memory));
-  }
-  feed_ = std::make_unique<ExpertFeed>(faulty_ != nullptr ? *faulty_ : *store_, pools_, options.policy, options.fetcher);
-  forward_ = std::make_unique<Forward>(*device_, *family_, hparams_, *weights_, pools_, layout.class_of_layer,
-                                       options.max_requests, options.prefill_chunk);
-  stepper_ = std::make_unique<Stepper>(*forward_, *feed_, tracer_, hparams_, options.prefill_chunk);
-  for (int32_t row = options.max_requests - 1; row >= 0; --row) {
+  feed_ =
+      std::make_unique<ExpertFeed>(model_.store(), model_.pools(), options.policy, options.fetcher);
+  const int32_t max_requests = options.model.max_requests;
+  const int32_t chunk = options.model.prefill_chunk;
+  memory_ =
+      std::make_unique<DeviceMemory>(model_.device(), hparams_, model_.weights(), model_.pools(),
+                                     model_.layout().class_of_layer, max_requests, chunk);
+  forward_ =
+      std::make_unique<Forward>(model_.device(), model_.family(), hparams_, *memory_, max_requests);
+  stepper_ = std::make_unique<Stepper>(*forward_, *feed_, tracer_, hparams_, chunk);
+  for (int32_t row = max_requests - 1; row >= 0; --row) {
     free_rows_.push_back(row);
   }
-  set_cache(options.cache_bytes == 0 ? layout.total_bytes() : options.cache_bytes);
+  set_cache(options.cache_bytes == 0 ? model_.layout().total_bytes() : options.cache_bytes);
   thread_ = std::jthread([this] { run(); });
-}
-
-void Engine::open_store(const GgufExperts& experts, const OpenProgress& progress) {
-  const WeightLayout wanted = device_->repacked_type() != nullptr ? WeightLayout::kRepacked : WeightLayout::kPlain;
-  switch (options_.store) {
-    case StoreKind::kPack:
-      store_ = std::make_unique<PackStore>(options_.pack_path, experts, options_.verify_reads);
-      break;
-    case StoreKind::kGguf: store_ = std::make_unique<GgufStore>(experts); break;
-    case StoreKind::kMemory:
-      store_ = std::make_unique<HostStore>(experts, wanted, [&](uint64_t done, uint64_t total) {
-        return !progress || progress("experts", done, total);
-      });
-      break;
-  }
-  if (options_.fault_seed != 0) {
-    faulty_ = std::make_unique<FaultyStore>(*store_, options_.fault_seed);
-  }
 }
 
 Engine::~Engine() {
@@ -102,7 +51,7 @@ Engine::~Engine() {
 }
 
 std::unique_ptr<Session> Engine::make_session() const {
-  return std::make_unique<Session>(KvCache(hparams_, device_->buffer_type()));
+  return std::make_unique<Session>(KvCache(hparams_, model_.device().buffer_type()));
 }
 
 int32_t Engine::submit(RequestOptions options) {
@@ -110,12 +59,14 @@ int32_t Engine::submit(RequestOptions options) {
   if (n_prompt == 0) {
     throw Error(ErrorCode::kInvalid, "the prompt is empty");
   }
-  check_between("max_tokens", options.max_tokens, 0, options_.context);
-  if (n_prompt + options.max_tokens > options_.context) {
-    throw Error(ErrorCode::kInvalid, "a prompt of " + std::to_string(n_prompt) + " tokens and a reply of up to " +
-                                         std::to_string(options.max_tokens) + " do not fit the context of " +
-                                         std::to_string(options_.context) +
-                                         "; shorten the prompt, ask for fewer tokens, or open the model with a larger context");
+  check_between("max_tokens", options.max_tokens, 0, options_.model.context);
+  if (n_prompt + options.max_tokens > options_.model.context) {
+    throw Error(
+        ErrorCode::kInvalid,
+        "a prompt of " + std::to_string(n_prompt) + " tokens and a reply of up to " +
+            std::to_string(options.max_tokens) + " do not fit the context of " +
+            std::to_string(options_.model.context) +
+            "; shorten the prompt, ask for fewer tokens, or open the model with a larger context");
   }
   for (const std::vector<int32_t>* tokens : {&options.prompt, &options.forced}) {
     for (const int32_t token : *tokens) {
@@ -123,7 +74,7 @@ int32_t Engine::submit(RequestOptions options) {
     }
   }
   auto request = std::make_unique<Request>();
-  request->sampler = std::make_unique<Sampler>(*vocab_, options.sampler);
+  request->sampler = std::make_unique<Sampler>(model_.vocab(), options.sampler);
   request->options = std::move(options);
   const std::lock_guard guard(mutex_);
   int32_t session = request->options.session;
@@ -138,7 +89,8 @@ int32_t Engine::submit(RequestOptions options) {
     throw Error(ErrorCode::kInvalid, "session " + std::to_string(session) + " does not exist");
   }
   if (found->second->busy) {
-    throw Error(ErrorCode::kInvalid, "session " + std::to_string(session) + " already has a request in flight");
+    throw Error(ErrorCode::kInvalid,
+                "session " + std::to_string(session) + " already has a request in flight");
   }
   found->second->busy = true;
   request->id = RequestId{next_request_++};
@@ -186,18 +138,21 @@ void Engine::cancel(int32_t id) {
     found->second->cancelled = true;
   }
   work_.notify_all();
-  const auto lock = feed_->lock();  // else the engine thread could miss it between its look and its wait
+  const auto lock =
+      feed_->lock();  // else the engine thread could miss it between its look and its wait
   feed_->notify();
 }
 
 bool Engine::wait(double timeout_s) {
   std::unique_lock lock(mutex_);
-  return news_.wait_for(lock, std::chrono::duration<double>(timeout_s), [&] { return !events_.empty(); });
+  return news_.wait_for(lock, std::chrono::duration<double>(timeout_s),
+                        [&] { return !events_.empty(); });
 }
 
 std::vector<EngineEvent> Engine::poll() {
   const std::lock_guard guard(mutex_);
-  std::vector<EngineEvent> events(std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
+  std::vector<EngineEvent> events(std::make_move_iterator(events_.begin()),
+                                  std::make_move_iterator(events_.end()));
   events_.clear();
   return events;
 }
@@ -206,7 +161,8 @@ std::vector<float> Engine::take_logits(int32_t request) {
   const std::lock_guard guard(mutex_);
   const auto found = kept_logits_.find(request);
   if (found == kept_logits_.end()) {
-    throw Error(ErrorCode::kInvalid, "request " + std::to_string(request) + " has no logits to take");
+    throw Error(ErrorCode::kInvalid,
+                "request " + std::to_string(request) + " has no logits to take");
   }
   std::vector<float> logits = std::move(found->second);
   kept_logits_.erase(found);
@@ -215,7 +171,7 @@ std::vector<float> Engine::take_logits(int32_t request) {
 
 uint64_t Engine::min_cache_bytes() const {
   uint64_t bytes = 0;
-  for (const SlotClass& c : store_->layout().classes) {
+  for (const SlotClass& c : model_.layout().classes) {
     bytes += c.record_bytes * static_cast<uint64_t>(hparams_.n_expert_used);
   }
   return bytes;
@@ -224,10 +180,10 @@ uint64_t Engine::min_cache_bytes() const {
 CacheSize Engine::cache_size(std::string reason) {
   CacheSize size;
   size.reason = std::move(reason);
-  for (size_t c = 0; c < pools_.size(); ++c) {
+  for (size_t c = 0; c < model_.pools().size(); ++c) {
     const int32_t slots = feed_->cache().capacity(static_cast<int32_t>(c));
     size.slots += slots;
-    size.bytes += static_cast<uint64_t>(slots) * pools_[c]->record_bytes();
+    size.bytes += static_cast<uint64_t>(slots) * model_.pools()[c]->record_bytes();
   }
   return size;
 }
@@ -235,21 +191,24 @@ CacheSize Engine::cache_size(std::string reason) {
 CacheSize Engine::set_cache(uint64_t bytes) {
   const auto lock = feed_->lock();
   std::string reason;
-  const uint64_t total = store_->layout().total_bytes();
+  const uint64_t total = model_.layout().total_bytes();
   if (bytes > total) {
     reason = "all experts take " + megabytes(total) + ", so more would stay unused";
   }
   // A step that has begun must be able to end: never below the deadlock rule (paper 4.4).
   const bool running = !feed_->scheduler().step_finished();
-  const int32_t n_requests = running ? static_cast<int32_t>(feed_->scheduler().progress_table().size()) : 1;
+  const int32_t n_requests =
+      running ? static_cast<int32_t>(feed_->scheduler().progress_table().size()) : 1;
   const int32_t needed = Scheduler::slots_needed(n_requests, hparams_.n_expert_used);
   std::vector<int32_t> slots = feed_->slots_for(bytes);
   for (size_t c = 0; c < slots.size(); ++c) {
     const int32_t least =
-        std::min(needed + feed_->cache().unpinned_loading(static_cast<int32_t>(c)), pools_[c]->max_slots());
+        std::min(needed + feed_->cache().unpinned_loading(static_cast<int32_t>(c)),
+                 model_.pools()[c]->max_slots());
     if (slots[c] < least) {
       slots[c] = least;
-      reason = std::to_string(n_requests) + " request(s) choose " + std::to_string(hparams_.n_expert_used) +
+      reason = std::to_string(n_requests) + " request(s) choose " +
+               std::to_string(hparams_.n_expert_used) +
                " experts each at a layer, so fewer slots could not serve them";
     }
   }
@@ -271,7 +230,9 @@ void Engine::set_policy(const Policy& policy, bool cold) {
   work_.notify_all();
 }
 
-void Engine::set_link(uint64_t bytes_per_s) { feed_->fetcher().set_link(bytes_per_s); }
+void Engine::set_link(uint64_t bytes_per_s) {
+  feed_->fetcher().set_link(bytes_per_s);
+}
 
 EngineStats Engine::stats() {
   EngineStats stats;
@@ -287,7 +248,7 @@ EngineStats Engine::stats() {
   const CacheSize size = cache_size("");
   stats.cache_slots = size.slots;
   stats.cache_bytes = size.bytes;
-  for (size_t c = 0; c < pools_.size(); ++c) {
+  for (size_t c = 0; c < model_.pools().size(); ++c) {
     stats.cache_in_use += feed_->cache().in_use(static_cast<int32_t>(c));
   }
   stats.dropped_records = tracer_.ring().dropped() + feed_->fetcher().dropped();
@@ -358,15 +319,17 @@ void Engine::admit() {
       }
       request = std::move(queue_.front());
       queue_.pop_front();
-      n_active_ = static_cast<int32_t>(active_.size()) + 1;
+      ++n_active_;
     }
     request->admitted_ns = now_ns();
     request->row = free_rows_.back();
     free_rows_.pop_back();
-    // A session goes on from what it already holds; at least the last token is computed, for its logits.
+    // A session goes on from what it already holds; at least the last token is computed, for its
+    // logits.
     Session& session = *request->session;
     const std::vector<int32_t>& prompt = request->options.prompt;
-    const auto mismatch = std::mismatch(session.tokens.begin(), session.tokens.end(), prompt.begin(), prompt.end() - 1);
+    const auto mismatch = std::mismatch(session.tokens.begin(), session.tokens.end(),
+                                        prompt.begin(), prompt.end() - 1);
     request->n_prefilled = static_cast<int32_t>(mismatch.first - session.tokens.begin());
     session.tokens.resize(static_cast<size_t>(request->n_prefilled));
     if (session.kv.capacity() > 0) {
@@ -377,7 +340,8 @@ void Engine::admit() {
 }
 
 void Engine::prefill_one() {
-  // Chats that wait for their prompt take turns, one chunk each, between steps of those that decode.
+  // Chats that wait for their prompt take turns, one chunk each, between steps of those that
+  // decode.
   const size_t n = active_.size();
   for (size_t i = 0; i < n; ++i) {
     Request& request = *active_[(next_prefill_ + i) % n];
@@ -391,7 +355,8 @@ void Engine::prefill_one() {
     }
     const Stepper::Result result = stepper_->prefill(request, logits_);
     if (!result.left()) {
-      emit({EngineEvent::Kind::kPrefill, to_int(request.id), request.n_prefilled, request.n_prompt(), "", ""});
+      emit({EngineEvent::Kind::kPrefill, to_int(request.id), request.n_prefilled,
+            request.n_prompt(), "", ""});
       if (request.n_prefilled == request.n_prompt()) {
         take_token(request, logits_);
       }
@@ -415,10 +380,15 @@ void Engine::decode_all() {
   if (stepper_->used_waves() && !told_waves_) {
     emit({EngineEvent::Kind::kNotice, -1, 0, 0,
           "The expert cache is too small for " + std::to_string(decoding.size()) +
-              " requests to run ahead of each other; they share waves of experts until it is larger.",
+              " requests to run ahead of each other; they share waves of experts until it is "
+              "larger.",
           ""});
   }
   told_waves_ = stepper_->used_waves();
+  {
+    const std::lock_guard guard(mutex_);
+    ++n_steps_;
+  }
   const int64_t begin = now_ns();
   size_t column = 0;
   for (const Stepper::Result& result : results) {
@@ -429,10 +399,6 @@ void Engine::decode_all() {
     }
   }
   tracer_.span(Event::kSample, begin, -1, -1, static_cast<int64_t>(column), 0);
-  {
-    const std::lock_guard guard(mutex_);
-    ++n_steps_;
-  }
   for (const Stepper::Result& result : results) {
     finish_result(result);
   }
@@ -456,12 +422,12 @@ void Engine::take_token(Request& request, std::span<const float> logits) {
   }
   ++request.n_generated;
   request.next_token = token;
-  if (!request.options.ignore_end && vocab_->is_end(token)) {
+  if (!request.options.ignore_end && model_.vocab().is_end(token)) {
     finish(request, "stop", "");
     return;
   }
   emit({EngineEvent::Kind::kToken, to_int(request.id), token, 0,
-        token < vocab_->size() ? vocab_->piece(token, false) : "", ""});
+        token < model_.vocab().size() ? model_.vocab().piece(token, false) : "", ""});
   // The last token needs no further step, unless its logits are wanted.
   if (request.n_generated == request.options.max_tokens && !request.options.keep_logits) {
     finish(request, "length", "");
@@ -476,18 +442,18 @@ void Engine::finish_result(const Stepper::Result& result) {
   }
   // Those that finished in take_token or just now leave between steps.
   std::erase_if(active_, [](const auto& request) { return request->row < 0; });
-  const std::lock_guard guard(mutex_);
-  n_active_ = static_cast<int32_t>(active_.size());
 }
 
 void Engine::finish(Request& request, const char* reason, const std::string& detail) {
   tracer_.set_step(-1);
-  tracer_.span(Event::kRequest, request.admitted_ns, to_int(request.id), -1, request.n_prompt(), request.n_generated);
+  tracer_.span(Event::kRequest, request.admitted_ns, to_int(request.id), -1, request.n_prompt(),
+               request.n_generated);
   free_rows_.push_back(request.row);
   request.row = -1;
   {
     const std::lock_guard guard(mutex_);
     requests_.erase(to_int(request.id));
+    --n_active_;
     if (request.options.keep_logits) {
       kept_logits_[to_int(request.id)] = std::move(request.logits);
     }
@@ -506,8 +472,6 @@ void Engine::fail_all(const std::string& why) {
     }
   }
   active_.clear();
-  const std::lock_guard guard(mutex_);
-  n_active_ = 0;
 }
 
 }  // namespace runahead

@@ -1,11 +1,11 @@
 // exec/engine.h
 //
-// Engine is one open model: it admits requests, prefills and decodes them on its own thread, and hands out what
-// happened. The life of a request is told in ARCHITECTURE.md.
+// Engine is one open model: it admits requests, prefills and decodes them on its own thread, and
+// hands out what happened. The life of a request is told in ARCHITECTURE.md.
 //
-// Public functions may be called from any thread and never wait for compute. The engine thread owns sessions, requests
-// and the device; callers talk to it through queues under `mutex_`. The cache is resized by the caller directly, under
-// the feed's lock.
+// Public functions may be called from any thread and never wait for compute. The engine thread owns
+// sessions, requests and the device; callers talk to it through queues under `mutex_`. The cache is
+// resized by the caller directly, under the feed's lock.
 
 #pragma once
 
@@ -23,33 +23,19 @@
 
 #include "exec/expert_feed.h"
 #include "exec/forward.h"
+#include "exec/open_model.h"
 #include "exec/request.h"
 #include "exec/stepper.h"
 #include "exec/tracer.h"
-#include "model/family.h"
-#include "model/vocab.h"
 
 namespace runahead {
 
-enum class StoreKind : uint8_t { kPack, kGguf, kMemory };
-
 struct EngineOptions {
-  StoreKind store = StoreKind::kPack;
-  std::string pack_path;
+  ModelOptions model;
   uint64_t cache_bytes = 0;  // 0: all experts
   Policy policy;
-  int32_t n_threads = 0;
   FetcherOptions fetcher;
-  int32_t max_requests = 16;
-  int32_t context = 4096;
-  int32_t prefill_chunk = 512;
-  bool verify_reads = false;
-  bool staged = false;
-  uint64_t fault_seed = 0;
 };
-
-// (stage, done, of how many) -> go on?
-using OpenProgress = std::function<bool(const char* stage, uint64_t done, uint64_t total)>;
 
 struct EngineEvent {
   enum class Kind : uint8_t { kPrefill, kToken, kEnd, kNotice };
@@ -88,7 +74,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Throws Error(kInvalid) for an empty or too long prompt, an unknown or busy session, bad sampling options.
+  // Throws Error(kInvalid) for an empty or too long prompt, an unknown or busy session, bad
+  // sampling options.
   int32_t submit(RequestOptions options);
   int32_t open_session();
   void close_session(int32_t session);
@@ -109,19 +96,12 @@ class Engine {
   size_t drain(std::vector<Record>& out);
   [[nodiscard]] std::vector<JobStatus> progress_table();
 
-  [[nodiscard]] const Hparams& hparams() const { return hparams_; }
-  [[nodiscard]] const Vocab& vocab() const { return *vocab_; }
-  [[nodiscard]] const StoreLayout& layout() const { return store_->layout(); }
-  [[nodiscard]] const Device& device() const { return *device_; }
-  [[nodiscard]] uint64_t resident_bytes() const { return weights_->bytes(); }
+  [[nodiscard]] const OpenModel& model() const { return model_; }
   [[nodiscard]] const EngineOptions& options() const { return options_; }
-  // The chat template of the model, as written in the file.
-  [[nodiscard]] const std::optional<std::string>& chat_template() const { return chat_template_; }
   // The smallest cache in which one request can run by the scheduler.
   [[nodiscard]] uint64_t min_cache_bytes() const;
 
  private:
-  void open_store(const GgufExperts& experts, const OpenProgress& progress);
   void run();
   void admit();
   void prefill_one();
@@ -135,16 +115,10 @@ class Engine {
   [[nodiscard]] CacheSize cache_size(std::string reason);
 
   EngineOptions options_;
-  std::optional<std::string> chat_template_;
-  Hparams hparams_;
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Family> family_;
-  std::unique_ptr<Vocab> vocab_;
-  std::unique_ptr<Weights> weights_;
-  std::unique_ptr<ExpertStore> store_;
-  std::unique_ptr<ExpertStore> faulty_;  // wraps store_, tests only
-  std::vector<std::unique_ptr<SlotPool>> pools_;
+  OpenModel model_;
+  const Hparams& hparams_;
   std::unique_ptr<ExpertFeed> feed_;
+  std::unique_ptr<DeviceMemory> memory_;
   std::unique_ptr<Forward> forward_;
   std::unique_ptr<Stepper> stepper_;
   Tracer tracer_{1 << 16};
@@ -157,8 +131,8 @@ class Engine {
   std::vector<float> logits_;
 
   std::mutex mutex_;
-  std::condition_variable work_;    // for the engine thread
-  std::condition_variable news_;    // for wait()
+  std::condition_variable work_;  // for the engine thread
+  std::condition_variable news_;  // for wait()
   // Guarded by mutex_.
   std::deque<std::unique_ptr<Request>> queue_;
   std::map<int32_t, std::unique_ptr<Session>> sessions_;
@@ -172,7 +146,8 @@ class Engine {
   int32_t n_active_ = 0;
   bool stop_ = false;
 
-  std::vector<Record> resizes_;  // guarded by the feed's lock: the tracer has one writer, resizes come from any thread
+  std::vector<Record> resizes_;  // guarded by the feed's lock: the tracer has one writer, resizes
+                                 // come from any thread
   std::mutex drain_mutex_;
   std::jthread thread_;  // last: it uses all of the above
 };

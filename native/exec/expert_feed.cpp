@@ -8,7 +8,8 @@
 namespace runahead {
 namespace {
 
-CacheGeometry geometry_of(const StoreLayout& layout, const std::vector<std::unique_ptr<SlotPool>>& pools) {
+CacheGeometry geometry_of(const StoreLayout& layout,
+                          const std::vector<std::unique_ptr<SlotPool>>& pools) {
   CacheGeometry geometry{layout.n_layer, layout.n_expert, layout.class_of_layer, {}};
   for (const auto& pool : pools) {
     geometry.max_slots.push_back(pool->max_slots());
@@ -18,14 +19,17 @@ CacheGeometry geometry_of(const StoreLayout& layout, const std::vector<std::uniq
 
 }  // namespace
 
-ExpertFeed::ExpertFeed(const ExpertStore& store, const std::vector<std::unique_ptr<SlotPool>>& pools,
-                       const Policy& policy, const FetcherOptions& options)
+ExpertFeed::ExpertFeed(const ExpertStore& store,
+                       const std::vector<std::unique_ptr<SlotPool>>& pools, const Policy& policy,
+                       const FetcherOptions& options)
     : store_(store),
       pools_(pools),
       cache_(geometry_of(store.layout(), pools), policy.eviction),
       scheduler_(std::make_unique<Scheduler>(policy, cache_)),
       waves_(cache_) {
-  cache_.on_slot_given_up = [this](int32_t c, SlotId slot) { pools_[static_cast<size_t>(c)]->give_up(slot); };
+  cache_.on_slot_given_up = [this](int32_t c, SlotId slot) {
+    pools_[static_cast<size_t>(c)]->give_up(slot);
+  };
   fetcher_ = std::make_unique<Fetcher>(store, *this, options);
 }
 
@@ -45,7 +49,9 @@ void ExpertFeed::issued(std::span<const IssuedExpert> experts) {
   }
 }
 
-void ExpertFeed::wait(std::unique_lock<std::mutex>& lock) { changed_.wait(lock); }
+void ExpertFeed::wait(std::unique_lock<std::mutex>& lock) {
+  changed_.wait(lock);
+}
 
 void ExpertFeed::issued_by_readers() {
   const auto experts = waves_.issued();
@@ -53,24 +59,31 @@ void ExpertFeed::issued_by_readers() {
   issued_by_readers_.insert(issued_by_readers_.end(), experts.begin(), experts.end());
 }
 
-std::vector<IssuedExpert> ExpertFeed::take_issued_by_readers() { return std::exchange(issued_by_readers_, {}); }
+std::vector<IssuedExpert> ExpertFeed::take_issued_by_readers() {
+  return std::exchange(issued_by_readers_, {});
+}
 
-std::vector<ExpertFeed::Failure> ExpertFeed::take_failures() { return std::exchange(failures_, {}); }
+std::vector<ExpertFeed::Failure> ExpertFeed::take_failures() {
+  return std::exchange(failures_, {});
+}
 
 std::vector<int32_t> ExpertFeed::slots_for(uint64_t bytes) const {
   const StoreLayout& layout = store_.layout();
-  const double fraction = std::min(1.0, static_cast<double>(bytes) / static_cast<double>(layout.total_bytes()));
+  const double fraction =
+      std::min(1.0, static_cast<double>(bytes) / static_cast<double>(layout.total_bytes()));
   std::vector<int32_t> slots;
   for (size_t c = 0; c < layout.classes.size(); ++c) {
     // Half a slot of slack, so that bytes computed from a number of slots give that number again.
-    slots.push_back(static_cast<int32_t>(fraction * static_cast<double>(layout.n_experts_in(static_cast<int32_t>(c))) + 0.5));
+    slots.push_back(static_cast<int32_t>(
+        fraction * static_cast<double>(layout.n_experts_in(static_cast<int32_t>(c))) + 0.5));
   }
   return slots;
 }
 
 void ExpertFeed::set_slots(const std::vector<int32_t>& slots) {
   for (size_t c = 0; c < slots.size(); ++c) {
-    for (const ExpertCache::Vacated& vacated : cache_.set_capacity(static_cast<int32_t>(c), slots[c])) {
+    for (const ExpertCache::Vacated& vacated :
+         cache_.set_capacity(static_cast<int32_t>(c), slots[c])) {
       pools_[c]->give_up(vacated.slot);
     }
   }
@@ -78,7 +91,8 @@ void ExpertFeed::set_slots(const std::vector<int32_t>& slots) {
 
 std::optional<FetchTask> ExpertFeed::next_task() {
   const std::lock_guard guard(mutex_);
-  const std::optional<Fetch> fetch = serving_waves_ ? waves_.next_fetch() : scheduler_->next_fetch();
+  const std::optional<Fetch> fetch =
+      serving_waves_ ? waves_.next_fetch() : scheduler_->next_fetch();
   if (!fetch) {
     return std::nullopt;
   }

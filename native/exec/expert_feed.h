@@ -1,8 +1,8 @@
 // exec/expert_feed.h
 //
-// ExpertFeed joins the pure state machines (cache, scheduler, waves) with the readers: it is what they fetch from, and
-// what the engine thread asks for slots. One mutex guards all of it; it is held for microseconds and never across reads
-// or compute.
+// ExpertFeed joins the pure state machines (cache, scheduler, waves) with the readers: it is what
+// they fetch from, and what the engine thread asks for slots. One mutex guards all of it; it is
+// held for microseconds and never across reads or compute.
 
 #pragma once
 
@@ -32,8 +32,8 @@ class ExpertFeed final : public FetchSource {
   };
 
   // `store` and `pools` (one per class) outlive this.
-  ExpertFeed(const ExpertStore& store, const std::vector<std::unique_ptr<SlotPool>>& pools, const Policy& policy,
-             const FetcherOptions& options);
+  ExpertFeed(const ExpertStore& store, const std::vector<std::unique_ptr<SlotPool>>& pools,
+             const Policy& policy, const FetcherOptions& options);
 
   [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
 
@@ -47,7 +47,8 @@ class ExpertFeed final : public FetchSource {
   void set_step(int32_t step) { step_ = step; }
   // New fetches were queued: wakes readers, one per miss.
   void issued(std::span<const IssuedExpert> experts);
-  // What waves pinned when a fetch ended, since the last call: for the trace, which has the engine thread as writer.
+  // What waves pinned when a fetch ended, since the last call: for the trace, which has the engine
+  // thread as writer.
   [[nodiscard]] std::vector<IssuedExpert> take_issued_by_readers();
   // Waits until a fetch ends, or notify().
   void wait(std::unique_lock<std::mutex>& lock);
@@ -68,7 +69,9 @@ class ExpertFeed final : public FetchSource {
 
  private:
   void issued_by_readers();
-  [[nodiscard]] SlotPool& pool_of(ExpertId id) { return *pools_[static_cast<size_t>(cache_.class_of(id))]; }
+  [[nodiscard]] SlotPool& pool_of(ExpertId id) {
+    return *pools_[static_cast<size_t>(cache_.class_of(id))];
+  }
 
   const ExpertStore& store_;
   const std::vector<std::unique_ptr<SlotPool>>& pools_;

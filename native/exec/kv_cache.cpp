@@ -24,7 +24,8 @@ void KvCache::reserve(int32_t n_tokens) {
   ggml_tensor* mask = ggml_new_tensor_1d(ctx.get(), GGML_TYPE_F16, capacity);
   ggml_backend_buffer_ptr buffer(ggml_backend_alloc_ctx_tensors_from_buft(ctx.get(), type_));
   if (buffer == nullptr) {
-    throw Error(ErrorCode::kNoMemory, "no memory for the KV cache of " + std::to_string(capacity) + " tokens");
+    throw Error(ErrorCode::kNoMemory,
+                "no memory for the KV cache of " + std::to_string(capacity) + " tokens");
   }
   ggml_backend_buffer_clear(buffer.get(), 0);  // masked positions must still be finite
   std::vector<std::byte> bytes;
@@ -45,7 +46,8 @@ void KvCache::reserve(int32_t n_tokens) {
   values_ = std::move(values);
   mask_ = mask;
   capacity_ = capacity;
-  const std::vector<ggml_fp16_t> hidden(static_cast<size_t>(capacity), ggml_fp32_to_fp16(-INFINITY));
+  const std::vector<ggml_fp16_t> hidden(static_cast<size_t>(capacity),
+                                        ggml_fp32_to_fp16(-INFINITY));
   ggml_backend_tensor_set(mask_, hidden.data(), 0, hidden.size() * sizeof(ggml_fp16_t));
   const int32_t length = length_;
   length_ = 0;
@@ -57,7 +59,8 @@ void KvCache::set_length(int32_t length) {
   const int32_t begin = std::min(length, length_);
   const int32_t end = std::max(length, length_);
   const float value = length > length_ ? 0.0F : -INFINITY;
-  const std::vector<ggml_fp16_t> changed(static_cast<size_t>(end - begin), ggml_fp32_to_fp16(value));
+  const std::vector<ggml_fp16_t> changed(static_cast<size_t>(end - begin),
+                                         ggml_fp32_to_fp16(value));
   if (!changed.empty()) {
     ggml_backend_tensor_set(mask_, changed.data(), static_cast<size_t>(begin) * sizeof(ggml_fp16_t),
                             changed.size() * sizeof(ggml_fp16_t));

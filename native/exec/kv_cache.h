@@ -1,7 +1,8 @@
 // exec/kv_cache.h
 //
-// KvCache holds the keys and values of one session, for all layers, and the mask of positions its next token may look at.
-// It grows by doubling up to the context, keeping what it holds. Engine thread only.
+// KvCache holds the keys and values of one session, for all layers, and the mask of positions its
+// next token may look at. It grows by doubling up to the context, keeping what it holds. Engine
+// thread only.
 
 #pragma once
 
@@ -20,7 +21,8 @@ constexpr int32_t kKvBucket = 256;
 
 class KvCache {
  public:
-  KvCache(const Hparams& hparams, ggml_backend_buffer_type_t type) : hparams_(hparams), type_(type) {}
+  KvCache(const Hparams& hparams, ggml_backend_buffer_type_t type)
+      : hparams_(hparams), type_(type) {}
 
   // Room for `n_tokens` positions. Throws Error(kNoMemory).
   void reserve(int32_t n_tokens);
@@ -29,9 +31,15 @@ class KvCache {
 
   [[nodiscard]] int32_t length() const { return length_; }
   [[nodiscard]] int32_t capacity() const { return capacity_; }
-  [[nodiscard]] uint64_t bytes() const { return buffer_ == nullptr ? 0 : ggml_backend_buffer_get_size(buffer_.get()); }
-  [[nodiscard]] ggml_tensor* keys(int32_t layer) const { return keys_[static_cast<size_t>(layer)]; }      // F16
-  [[nodiscard]] ggml_tensor* values(int32_t layer) const { return values_[static_cast<size_t>(layer)]; }  // F16
+  [[nodiscard]] uint64_t bytes() const {
+    return buffer_ == nullptr ? 0 : ggml_backend_buffer_get_size(buffer_.get());
+  }
+  [[nodiscard]] ggml_tensor* keys(int32_t layer) const {
+    return keys_[static_cast<size_t>(layer)];
+  }  // F16
+  [[nodiscard]] ggml_tensor* values(int32_t layer) const {
+    return values_[static_cast<size_t>(layer)];
+  }                                                          // F16
   [[nodiscard]] ggml_tensor* mask() const { return mask_; }  // F16 [capacity]: 0 or -inf
 
  private:
@@ -39,7 +47,7 @@ class KvCache {
   ggml_backend_buffer_type_t type_;
   ggml_context_ptr ctx_;
   ggml_backend_buffer_ptr buffer_;
-  std::vector<ggml_tensor*> keys_;    // [n_embd_kv, capacity] per layer
+  std::vector<ggml_tensor*> keys_;  // [n_embd_kv, capacity] per layer
   std::vector<ggml_tensor*> values_;
   ggml_tensor* mask_ = nullptr;
   int32_t capacity_ = 0;
@@ -47,6 +55,8 @@ class KvCache {
 };
 
 // Positions rounded up to whole buckets.
-constexpr int32_t kv_bucket(int32_t n_positions) { return (n_positions + kKvBucket - 1) / kKvBucket * kKvBucket; }
+constexpr int32_t kv_bucket(int32_t n_positions) {
+  return (n_positions + kKvBucket - 1) / kKvBucket * kKvBucket;
+}
 
 }  // namespace runahead

@@ -1,6 +1,7 @@
 // exec/request.h
 //
-// Request is one generation in flight: what was asked, how far it is. Owned by the engine thread, but for `cancelled`.
+// Request is one generation in flight: what was asked, how far it is. Owned by the engine thread,
+// but for `cancelled`.
 
 #pragma once
 
@@ -16,8 +17,8 @@
 
 namespace runahead {
 
-// A chat or subtask: a KV cache and the tokens it holds. A new request of a session continues from the longest common
-// prefix.
+// A chat or subtask: a KV cache and the tokens it holds. A new request of a session continues from
+// the longest common prefix.
 struct Session {
   explicit Session(KvCache cache) : kv(std::move(cache)) {}
   KvCache kv;
@@ -43,11 +44,11 @@ struct Request {
   int32_t session_id = -1;
   Session* session = nullptr;
   std::unique_ptr<Sampler> sampler;
-  int32_t row = -1;             // of the residual state, while active
-  int32_t n_prefilled = 0;      // prompt tokens whose keys and values are there
+  int32_t row = -1;         // of the residual state, while active
+  int32_t n_prefilled = 0;  // prompt tokens whose keys and values are there
   int32_t n_generated = 0;
-  int32_t next_token = -1;      // sampled, not yet computed
-  std::vector<float> logits;    // keep_logits
+  int32_t next_token = -1;    // sampled, not yet computed
+  std::vector<float> logits;  // keep_logits
   int64_t admitted_ns = 0;
   std::atomic<bool> cancelled{false};
 

@@ -12,8 +12,9 @@ constexpr int32_t kPenaltyWindow = 64;  // last tokens that repeat_penalty looks
 
 void check_range(const char* name, double value, double min, double max) {
   if (!(value >= min && value <= max)) {
-    throw Error(ErrorCode::kInvalid, std::string(name) + " " + std::to_string(value) + " is not between " +
-                                         std::to_string(min) + " and " + std::to_string(max));
+    throw Error(ErrorCode::kInvalid, std::string(name) + " " + std::to_string(value) +
+                                         " is not between " + std::to_string(min) + " and " +
+                                         std::to_string(max));
   }
 }
 
@@ -30,7 +31,8 @@ Sampler::Sampler(const Vocab& vocab, const SamplerOptions& o)
   if (!o.grammar.empty()) {
     llama_sampler* grammar = llama_sampler_init_grammar(vocab.get(), o.grammar.c_str(), "root");
     if (grammar == nullptr) {
-      throw Error(ErrorCode::kInvalid, "the grammar cannot be parsed (GBNF with a rule named 'root' is expected)");
+      throw Error(ErrorCode::kInvalid,
+                  "the grammar cannot be parsed (GBNF with a rule named 'root' is expected)");
     }
     add(grammar);
   }
@@ -68,6 +70,8 @@ int32_t Sampler::sample(std::span<const float> logits) {
   return token;
 }
 
-void Sampler::accept(int32_t token) { llama_sampler_accept(chain_.get(), token); }
+void Sampler::accept(int32_t token) {
+  llama_sampler_accept(chain_.get(), token);
+}
 
 }  // namespace runahead

@@ -1,4 +1,5 @@
-// exec/sampler.h: libllama's sampler chain for one request. Seeds are per request. Engine thread only.
+// exec/sampler.h: libllama's sampler chain for one request. Seeds are per request. Engine thread
+// only.
 
 #pragma once
 
@@ -21,7 +22,7 @@ struct SamplerOptions {
   float top_p = 0.95F;       // 1: off
   float min_p = 0.05F;       // 0: off
   float repeat_penalty = 1.0F;
-  std::string grammar;       // GBNF, "": none
+  std::string grammar;  // GBNF, "": none
 };
 
 class Sampler {

@@ -44,7 +44,8 @@ bool Stepper::start_step(const std::vector<State>& states) {
   return true;
 }
 
-std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests, std::vector<float>& logits) {
+std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
+                                             std::vector<float>& logits) {
   const int64_t begin = now_ns();
   tracer_.set_step(++step_);
   (void)forward_.take_device_ns();
@@ -68,7 +69,7 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
     decode_by_scheduler(states);
   }
 
-  std::vector<int32_t> rows;
+  Batch finished;
   std::vector<Result> results;
   for (State& state : states) {
     KvCache& kv = state.request->session->kv;
@@ -77,15 +78,18 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
       kv.set_length(kv.length() - 1);  // what was written for the token is not whole
     } else {
       state.request->session->tokens.push_back(state.request->next_token);
-      rows.push_back(state.request->row);
+      finished.lanes.push_back(lane_of(*state.request));
     }
     results.push_back(std::move(result));
   }
-  logits.resize(rows.size() * static_cast<size_t>(hparams_.n_vocab));
-  if (!rows.empty()) {
+  finished.n = static_cast<int32_t>(finished.lanes.size());
+  logits.resize(finished.lanes.size() * static_cast<size_t>(hparams_.n_vocab));
+  if (finished.n > 0) {
+    std::vector<int32_t> columns(finished.lanes.size());
+    std::iota(columns.begin(), columns.end(), 0);
     const int64_t head = now_ns();
-    forward_.head(true, rows, logits);
-    tracer_.span(Event::kHead, head, -1, -1, static_cast<int64_t>(rows.size()), 0);
+    forward_.head(finished, columns, logits);
+    tracer_.span(Event::kHead, head, -1, -1, finished.n, 0);
   }
   // What is neither the device nor waiting is ours: scheduling, cache, graphs, trace.
   const int64_t own_ns = now_ns() - begin - forward_.take_device_ns() - waited_ns_;
@@ -94,8 +98,7 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
   return results;
 }
 
-void Stepper::issue(State& state, int32_t layer, const RoutingResult& routing,
-                    size_t column) {
+void Stepper::issue(State& state, int32_t layer, const RoutingResult& routing, size_t column) {
   const auto k = static_cast<size_t>(hparams_.n_expert_used);
   const auto begin = static_cast<ptrdiff_t>(column * k);
   const auto end = begin + static_cast<ptrdiff_t>(k);
@@ -118,7 +121,8 @@ void Stepper::leave_cancelled(std::vector<State>& states) {
 void Stepper::leave_failed(std::vector<State>& states) {
   for (const ExpertFeed::Failure& failure : feed_.take_failures()) {
     for (State& state : states) {
-      if (std::find(failure.requests.begin(), failure.requests.end(), state.request->id) != failure.requests.end()) {
+      if (std::find(failure.requests.begin(), failure.requests.end(), state.request->id) !=
+          failure.requests.end()) {
         state.error = failure.message;
       }
     }
@@ -161,7 +165,7 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
     batch.lanes.clear();
     slots.clear();
     weights.clear();
-    int64_t rows = 0;
+    int64_t members = 0;
     for (const RequestId id : group->requests) {
       const State& state = *by_id[id];
       batch.lanes.push_back(lane_of(*state.request));
@@ -169,15 +173,16 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
         slots.push_back(to_int(*feed_.cache().slot_of({group->layer, expert})));
       }
       weights.insert(weights.end(), state.weights.begin(), state.weights.end());
-      rows |= int64_t{1} << (state.request->row % 32);
+      members |= int64_t{1} << (to_int(id) % 32);
     }
     batch.n = static_cast<int32_t>(group->requests.size());
     lock.unlock();
 
     const bool last_layer = group->layer == hparams_.n_layer - 1;
     const int64_t begin = now_ns();
-    forward_.job(Start::kExperts, group->layer, batch, slots, weights, last_layer ? nullptr : &routing);
-    tracer_.span(Event::kGroup, begin, -1, group->layer, batch.n, rows);
+    forward_.job(Start::kExperts, group->layer, batch, slots, weights,
+                 last_layer ? nullptr : &routing);
+    tracer_.span(Event::kGroup, begin, -1, group->layer, batch.n, members);
     ++n_groups_;
 
     lock.lock();
@@ -192,8 +197,9 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
   }
 }
 
-bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request, std::span<const int32_t> experts,
-                        int32_t only_column, std::string& error, const std::function<bool()>& stop, int32_t& n_waves) {
+bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request,
+                        std::span<const int32_t> experts, int32_t only_column, std::string& error,
+                        const std::function<bool()>& stop, int32_t& n_waves) {
   // The columns of every expert, and its place among theirs.
   const int32_t k = hparams_.n_expert_used;
   std::vector<ExpertColumns> columns(static_cast<size_t>(hparams_.n_expert));
@@ -201,7 +207,8 @@ bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request, st
   const int32_t last = only_column < 0 ? batch.n : only_column + 1;
   for (int32_t column = first; column < last; ++column) {
     for (int32_t place = 0; place < k; ++place) {
-      ExpertColumns& expert = columns[static_cast<size_t>(experts[static_cast<size_t>(column * k + place)])];
+      ExpertColumns& expert =
+          columns[static_cast<size_t>(experts[static_cast<size_t>(column * k + place)])];
       expert.columns.push_back(column);
       expert.places.push_back(place);
     }
@@ -242,7 +249,8 @@ bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request, st
     lock.unlock();
     const int64_t begin = now_ns();
     forward_.wave(layer, batch, part);
-    tracer_.span(Event::kWave, begin, to_int(request), layer, static_cast<int64_t>(part.size()), n_pairs);
+    tracer_.span(Event::kWave, begin, to_int(request), layer, static_cast<int64_t>(part.size()),
+                 n_pairs);
     ++n_waves;
     lock.lock();
     waves.finish_wave(*wave);
@@ -271,11 +279,13 @@ void Stepper::decode_by_waves(std::vector<State>& states) {
   forward_.front(batch, tokens, routing);
   tracer_.span(Event::kFront, front, -1, 0, batch.n, 0);
   const auto all_cancelled = [&] {
-    return std::all_of(states.begin(), states.end(), [](const State& s) { return s.request->cancelled.load(); });
+    return std::all_of(states.begin(), states.end(),
+                       [](const State& s) { return s.request->cancelled.load(); });
   };
   for (int32_t layer = 0; layer < hparams_.n_layer; ++layer) {
     std::string error;
-    const bool done = run_waves(layer, batch, states.front().request->id, routing.experts, -1, error, all_cancelled, n_groups_);
+    const bool done = run_waves(layer, batch, states.front().request->id, routing.experts, -1,
+                                error, all_cancelled, n_groups_);
     if (!done) {
       // All requests share the waves of a layer, so all need the expert that cannot be read.
       for (State& state : states) {
@@ -306,7 +316,8 @@ Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
   kv.reserve(position + n);
   kv.set_length(position);
   Batch batch{false, {{0, &kv, position}}, n};
-  const std::span<const int32_t> tokens(request.options.prompt.data() + position, static_cast<size_t>(n));
+  const std::span<const int32_t> tokens(request.options.prompt.data() + position,
+                                        static_cast<size_t>(n));
   const auto stop = [&] { return request.cancelled.load(std::memory_order_relaxed); };
 
   RoutingResult routing;
@@ -328,12 +339,12 @@ Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
   if (keep_logits) {
     const size_t before = request.logits.size();
     request.logits.resize(before + static_cast<size_t>(n) * static_cast<size_t>(hparams_.n_vocab));
-    forward_.head_of_chunk(n, std::span(request.logits).subspan(before));
+    forward_.head_of_chunk(batch, std::span(request.logits).subspan(before));
   }
   if (last_chunk) {
     logits.resize(static_cast<size_t>(hparams_.n_vocab));
-    const int32_t row = n - 1;
-    forward_.head(false, std::span(&row, 1), logits);
+    const int32_t column = n - 1;
+    forward_.head(batch, std::span(&column, 1), logits);
   }
   kv.set_length(position + n);
   request.session->tokens.insert(request.session->tokens.end(), tokens.begin(), tokens.end());

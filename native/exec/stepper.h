@@ -1,10 +1,11 @@
 // exec/stepper.h
 //
-// Stepper drives one model's requests through the device: decode steps by the scheduler's decisions (paper 4.1), or by
-// expert waves where the cache is smaller than the deadlock rule wants, and prefill chunks by waves. It knows nothing of
-// queues, sessions' lives or events; the Engine does.
+// Stepper drives one model's requests through the device: decode steps by the scheduler's decisions
+// (paper 4.1), or by expert waves where the cache is smaller than the deadlock rule wants, and
+// prefill chunks by waves. It knows nothing of queues, sessions' lives or events; the Engine does.
 //
-// Engine thread only. A request that fails or is cancelled on the way is reported in its Outcome; others go on.
+// Engine thread only. A request that fails or is cancelled on the way is reported in its Outcome;
+// others go on.
 
 #pragma once
 
@@ -31,18 +32,24 @@ class Stepper {
     [[nodiscard]] bool left() const { return cancelled || !error.empty(); }
   };
 
-  Stepper(Forward& forward, ExpertFeed& feed, Tracer& tracer, const Hparams& hparams, int32_t prefill_chunk)
-      : forward_(forward), feed_(feed), tracer_(tracer), hparams_(hparams), prefill_chunk_(prefill_chunk) {}
+  Stepper(Forward& forward, ExpertFeed& feed, Tracer& tracer, const Hparams& hparams,
+          int32_t prefill_chunk)
+      : forward_(forward),
+        feed_(feed),
+        tracer_(tracer),
+        hparams_(hparams),
+        prefill_chunk_(prefill_chunk) {}
 
   // One token for every request: computes next_token, writes its keys and values. Fills `logits`
   // [requests that did not leave, n_vocab] in the order of the results.
   std::vector<Result> decode(std::span<Request* const> requests, std::vector<float>& logits);
 
-  // The next chunk of a prompt. After the last one `logits` holds those of the last position [n_vocab]. With
-  // keep_logits those of all positions are appended to the request's.
+  // The next chunk of a prompt. After the last one `logits` holds those of the last position
+  // [n_vocab]. With keep_logits those of all positions are appended to the request's.
   Result prefill(Request& request, std::vector<float>& logits);
 
-  // Whether the last decode had to share waves of experts, since the cache was too small for the scheduler.
+  // Whether the last decode had to share waves of experts, since the cache was too small for the
+  // scheduler.
   [[nodiscard]] bool used_waves() const { return used_waves_; }
 
  private:
@@ -54,13 +61,16 @@ class Stepper {
     bool cancelled = false;
   };
 
-  // Begins a step of the scheduler, unless the cache is smaller than the deadlock rule wants (paper 4.4).
+  // Begins a step of the scheduler, unless the cache is smaller than the deadlock rule wants
+  // (paper 4.4).
   [[nodiscard]] bool start_step(const std::vector<State>& states);
   void decode_by_scheduler(std::vector<State>& states);
   void decode_by_waves(std::vector<State>& states);
-  // Runs all experts of `layer` for the batch; false: a read failed (the reason in `error`) or `stop` said so.
-  bool run_waves(int32_t layer, const Batch& batch, RequestId request, std::span<const int32_t> experts,
-                 int32_t only_column, std::string& error, const std::function<bool()>& stop, int32_t& n_waves);
+  // Runs all experts of `layer` for the batch; false: a read failed (the reason in `error`) or
+  // `stop` said so.
+  bool run_waves(int32_t layer, const Batch& batch, RequestId request,
+                 std::span<const int32_t> experts, int32_t only_column, std::string& error,
+                 const std::function<bool()>& stop, int32_t& n_waves);
   // REQUIRES: the feed's lock is held.
   void issue(State& state, int32_t layer, const RoutingResult& routing, size_t column);
   void leave_cancelled(std::vector<State>& states);

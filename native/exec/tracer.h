@@ -51,7 +51,9 @@ class Tracer {
 
  private:
   static Event event_of(Outcome outcome) {
-    return outcome == Outcome::kHit ? Event::kHit : outcome == Outcome::kJoined ? Event::kJoin : Event::kMiss;
+    return outcome == Outcome::kHit      ? Event::kHit
+           : outcome == Outcome::kJoined ? Event::kJoin
+                                         : Event::kMiss;
   }
 
   Ring ring_;

@@ -24,7 +24,7 @@ InputFile::InputFile(const std::filesystem::path& path) : name_(printable(path.n
   if (descriptor_ < 0) {
     throw system_error(name_ + ": cannot open", errno);
   }
-  struct stat status {};
+  struct stat status{};
   const int result = ::fstat(descriptor_, &status);
   if (result != 0 || !S_ISREG(status.st_mode)) {
     const int reason = errno;

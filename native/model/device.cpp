@@ -30,8 +30,9 @@ ggml_backend_dev_t best_device() {
 
 Device::Device(int32_t n_threads) {
   ggml_backend_dev_t device = best_device();
-  n_threads_ = n_threads > 0 ? n_threads
-                             : static_cast<int32_t>(std::max(1U, std::thread::hardware_concurrency()));
+  n_threads_ = n_threads > 0
+                   ? n_threads
+                   : static_cast<int32_t>(std::max(1U, std::thread::hardware_concurrency()));
   backend_.reset(ggml_backend_dev_init(device, nullptr));
   if (backend_ == nullptr) {
     throw Error(ErrorCode::kUnsupported,
@@ -47,8 +48,8 @@ Device::Device(int32_t n_threads) {
           registry_function<ggml_backend_set_n_threads_t>(device, "ggml_backend_set_n_threads")) {
     set_threads(backend_.get(), n_threads_);
   }
-  // Workers that poll between graphs would take cores from the readers. (With OpenMP builds of ggml the pool only
-  // carries the thread count.)
+  // Workers that poll between graphs would take cores from the readers. (With OpenMP builds of ggml
+  // the pool only carries the thread count.)
   auto new_pool = registry_function<decltype(&ggml_threadpool_new)>(device, "ggml_threadpool_new");
   auto set_pool = registry_function<decltype(&ggml_backend_cpu_set_threadpool)>(
       device, "ggml_backend_cpu_set_threadpool");
@@ -77,6 +78,8 @@ void Device::compute(ggml_cgraph* graph) {
   }
 }
 
-std::string Device::name() const { return ggml_backend_name(backend_.get()); }
+std::string Device::name() const {
+  return ggml_backend_name(backend_.get());
+}
 
 }  // namespace runahead

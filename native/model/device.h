@@ -1,8 +1,9 @@
 // model/device.h
 //
-// Device is the ggml backend that computes, taken from ggml's registry at run time: nothing in the engine names
-// one. It also answers where weights may live: the plain buffer type, and the repacked one where the processor
-// has interleaved kernels (never ggml's AMX type, which crashes in batched products).
+// Device is the ggml backend that computes, taken from ggml's registry at run time: nothing in the
+// engine names one. It also answers where weights may live: the plain buffer type, and the repacked
+// one where the processor has interleaved kernels (never ggml's AMX type, which crashes in batched
+// products).
 //
 // compute() is called by the engine thread only.
 

@@ -15,8 +15,8 @@ namespace {
 constexpr int64_t kProbeRows = 256;
 
 // Y = W X for the first `n` columns of x, [rows, n].
-std::vector<float> product(Device& device, const ggml_tensor* weight, const std::vector<float>& x, int64_t n,
-                           bool one_expert) {
+std::vector<float> product(Device& device, const ggml_tensor* weight, const std::vector<float>& x,
+                           int64_t n, bool one_expert) {
   const int64_t rows = std::min<int64_t>(weight->ne[1], kProbeRows);
   Graph graph(16);
   ggml_tensor* w = graph.fixed(weight, 0, weight->ne[0], rows);
@@ -25,7 +25,8 @@ std::vector<float> product(Device& device, const ggml_tensor* weight, const std:
   ggml_tensor* ids = nullptr;
   if (one_expert) {
     ids = graph.input(GGML_TYPE_I32, 1, n);
-    y = ggml_mul_mat_id(graph.ctx(), w, ggml_reshape_3d(graph.ctx(), columns, weight->ne[0], 1, n), ids);
+    y = ggml_mul_mat_id(graph.ctx(), w, ggml_reshape_3d(graph.ctx(), columns, weight->ne[0], 1, n),
+                        ids);
   } else {
     y = ggml_mul_mat(graph.ctx(), w, columns);
   }
@@ -57,13 +58,16 @@ int32_t Exactness::probe(const ggml_tensor* weight, bool one_expert) {
   const std::vector<float> all = product(device_, weight, x, max_columns_, one_expert);
   std::vector<float> alone;
   for (int32_t column = 0; column < max_columns_; ++column) {
-    const std::vector<float> one(x.begin() + column * weight->ne[0], x.begin() + (column + 1) * weight->ne[0]);
+    const std::vector<float> one(x.begin() + column * weight->ne[0],
+                                 x.begin() + (column + 1) * weight->ne[0]);
     const std::vector<float> y = product(device_, weight, one, 1, one_expert);
     alone.insert(alone.end(), y.begin(), y.end());
   }
   for (int32_t n = 2; n <= max_columns_; ++n) {
-    const std::vector<float> batch = n == max_columns_ ? all : product(device_, weight, x, n, one_expert);
-    if (std::memcmp(batch.data(), alone.data(), rows * static_cast<size_t>(n) * sizeof(float)) != 0) {
+    const std::vector<float> batch =
+        n == max_columns_ ? all : product(device_, weight, x, n, one_expert);
+    if (std::memcmp(batch.data(), alone.data(), rows * static_cast<size_t>(n) * sizeof(float)) !=
+        0) {
       return n - 1;
     }
   }
@@ -82,12 +86,15 @@ ProductForm Exactness::form(const ggml_tensor* weight) {
   return entry->second;
 }
 
-int32_t Exactness::exact_columns_of_pool(const ggml_tensor* pool) {
-  const auto [entry, fresh] = pools_.try_emplace(kind_of(pool), 1);
-  if (fresh) {
-    entry->second = probe(pool, true);
+int32_t Exactness::exact_columns_of_pools(const std::vector<ggml_tensor*>& pools, int32_t n) {
+  for (const ggml_tensor* pool : pools) {
+    const auto [entry, fresh] = pools_.try_emplace(kind_of(pool), 1);
+    if (fresh) {
+      entry->second = probe(pool, true);
+    }
+    n = std::min(n, entry->second);
   }
-  return entry->second;
+  return n;
 }
 
 }  // namespace runahead

@@ -1,9 +1,10 @@
 // model/exactness.h
 //
-// Whether a column of a matrix product has the same bits whatever other columns are in the batch. Group composition
-// depends on timing, so decode may only use products for which it does (DESIGN section 8). ggml's kernels differ by type
-// and batch size, so they are asked: a product of each kind of weight is computed at every batch size once, and the
-// fastest form that never differs is chosen.
+// Whether a column of a matrix product has the same bits whatever other columns are in the batch.
+// Group composition depends on timing, so decode may only use products for which it does (DESIGN
+// section 8). ggml's kernels differ by type and batch size, so they are asked: a product of each
+// kind of weight is computed at every batch size once, and the fastest form that never differs is
+// chosen.
 
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <tuple>
+#include <vector>
 
 #include "model/device.h"
 
@@ -30,8 +32,8 @@ class Exactness {
 
   // For weights like `weight` (a leaf with memory: type, shape and buffer type decide).
   [[nodiscard]] ProductForm form(const ggml_tensor* weight);
-  // Columns up to which ggml_mul_mat_id over a pool like `pool` is exact; at least 1.
-  [[nodiscard]] int32_t exact_columns_of_pool(const ggml_tensor* pool);
+  // Columns, up to n, for which ggml_mul_mat_id over all these pools is exact; at least 1.
+  [[nodiscard]] int32_t exact_columns_of_pools(const std::vector<ggml_tensor*>& pools, int32_t n);
 
  private:
   using Kind = std::tuple<ggml_type, int64_t, int64_t, bool>;

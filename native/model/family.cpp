@@ -36,7 +36,8 @@ std::unique_ptr<Family> make_family(const GgufFile& file) {
   const bool dense = file.get_uint(architecture + ".expert_count", 0, UINT32_MAX).value_or(0) == 0;
   throw Error(ErrorCode::kUnsupported,
               where + "the family '" + architecture + "' is " +
-                  (dense ? "not a mixture of experts (a dense model has no experts to keep on disk)" : "not supported") +
+                  (dense ? "not a mixture of experts (a dense model has no experts to keep on disk)"
+                         : "not supported") +
                   "; supported: " + supported_names());
 }
 

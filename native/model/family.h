@@ -1,9 +1,11 @@
 // model/family.h
 //
-// A family is how one architecture reads its hyper-parameters, names its tensors and builds its layers from the
-// Builder's blocks. One short file each; adding one means adding its file and its line in family.cpp.
+// A family is how one architecture reads its hyper-parameters, names its tensors and builds its
+// layers from the Builder's blocks. One short file each; adding one means adding its file and its
+// line in family.cpp.
 //
-// The parts of a job graph, in order: moe (or embed, for the front), attention, route; head ends a step.
+// The parts of a job graph, in order: moe (or embed, for the front), attention, route; head ends a
+// step.
 
 #pragma once
 
@@ -19,7 +21,8 @@
 
 namespace runahead {
 
-// How an expert multiplies its matrices; differs between decode (over slots) and prefill (one expert at a time).
+// How an expert multiplies its matrices; differs between decode (over slots) and prefill (one
+// expert at a time).
 using ExpertProduct = std::function<ggml_tensor*(int32_t matrix, ggml_tensor* x)>;
 
 class Family {
@@ -28,7 +31,8 @@ class Family {
 
   [[nodiscard]] virtual Hparams read_hparams(const GgufFile& file) const = 0;
   [[nodiscard]] virtual std::vector<TensorSpec> model_tensors(const Hparams& h) const = 0;
-  [[nodiscard]] virtual std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const = 0;
+  [[nodiscard]] virtual std::vector<TensorSpec> layer_tensors(const Hparams& h,
+                                                              int32_t il) const = 0;
   // The matrices of an expert; their order is that of ExpertProduct's `matrix`.
   [[nodiscard]] virtual std::vector<ExpertRole> expert_roles() const = 0;
 
@@ -41,7 +45,8 @@ class Family {
   // What the experts read: [n_embd, n].
   [[nodiscard]] virtual ggml_tensor* expert_input(Builder& b, ggml_tensor* x) const = 0;
   // One or several experts' FFN: x [n_embd, ...] -> [n_embd, ...].
-  [[nodiscard]] virtual ggml_tensor* expert_ffn(Builder& b, ggml_tensor* x, const ExpertProduct& product) const = 0;
+  [[nodiscard]] virtual ggml_tensor* expert_ffn(Builder& b, ggml_tensor* x,
+                                                const ExpertProduct& product) const = 0;
   // x [n_embd, n] -> logits [n_vocab, n]
   [[nodiscard]] virtual ggml_tensor* head(Builder& b, ggml_tensor* x) const = 0;
 };

@@ -8,7 +8,8 @@ namespace runahead {
 
 Graph::Graph(int32_t max_nodes) {
   const size_t n = static_cast<size_t>(max_nodes);
-  ggml_init_params params{ggml_tensor_overhead() * n * 2 + ggml_graph_overhead_custom(n, false), nullptr, true};
+  ggml_init_params params{ggml_tensor_overhead() * n * 2 + ggml_graph_overhead_custom(n, false),
+                          nullptr, true};
   ctx_.reset(ggml_init(params));
   CHECK(ctx_ != nullptr);
   graph_ = ggml_new_graph_custom(ctx_.get(), n, false);
@@ -30,8 +31,8 @@ ggml_tensor* Graph::placeholder(Binding binding, const ggml_tensor* prototype) {
   return leaf;
 }
 
-ggml_tensor* Graph::placeholder_as(Binding binding, ggml_type type, int64_t ne0, int64_t ne1, int64_t ne2, size_t nb1,
-                                   size_t nb2) {
+ggml_tensor* Graph::placeholder_as(Binding binding, ggml_type type, int64_t ne0, int64_t ne1,
+                                   int64_t ne2, size_t nb1, size_t nb2) {
   ggml_tensor* leaf = ggml_new_tensor_3d(ctx(), type, ne0, ne1, ne2);
   leaf->nb[1] = nb1;
   leaf->nb[2] = nb2;
@@ -87,8 +88,9 @@ void Graph::allocate_from(ggml_gallocr_t shared) {
   }
   for (ggml_tensor* tensor = ggml_get_first_tensor(ctx()); tensor != nullptr;
        tensor = ggml_get_next_tensor(ctx(), tensor)) {
-    const auto leaf = std::find_if(placeholders_.begin(), placeholders_.end(),
-                                   [&](const Placeholder& p) { return p.leaf == tensor->view_src; });
+    const auto leaf =
+        std::find_if(placeholders_.begin(), placeholders_.end(),
+                     [&](const Placeholder& p) { return p.leaf == tensor->view_src; });
     if (tensor->view_src != nullptr && leaf != placeholders_.end()) {
       views_.push_back({tensor, leaf->leaf});
     }

@@ -1,11 +1,12 @@
 // model/graph.h
 //
-// Graph is a ggml graph built once for a shape and run many times: everything that differs from run to run (the
-// weights of the layer, the KV caches, the expert pool, state) is a *placeholder* leaf that is pointed at the
-// right memory before each run. So one graph serves every layer of a kind and every group of its size.
+// Graph is a ggml graph built once for a shape and run many times: everything that differs from run
+// to run (the weights of the layer, the KV caches, the expert pool, state) is a *placeholder* leaf
+// that is pointed at the right memory before each run. So one graph serves every layer of a kind
+// and every group of its size.
 //
-// Life: build nodes with ctx(); bind() every placeholder; allocate(); then per run bind(), set inputs, compute.
-// Engine thread only.
+// Life: build nodes with ctx(); bind() every placeholder; allocate(); then per run bind(), set
+// inputs, compute. Engine thread only.
 
 #pragma once
 
@@ -22,12 +23,12 @@ namespace runahead {
 
 // Whose memory a placeholder stands for.
 enum class Source : uint8_t {
-  kModel,   // tensors of the whole model: embedding, output norm, LM head
-  kLayer,   // the layer whose attention and router run
-  kMoe,     // the layer whose experts run
-  kPool,    // the expert pool of that layer's slot class, one tensor per matrix
-  kState,   // rows kept between jobs
-  kKv,      // request i: 3 * i + {0: keys, 1: values, 2: mask}
+  kModel,  // tensors of the whole model: embedding, output norm, LM head
+  kLayer,  // the layer whose attention and router run
+  kMoe,    // the layer whose experts run
+  kPool,   // the expert pool of that layer's slot class, one tensor per matrix
+  kState,  // rows kept between jobs
+  kKv,     // request i: 3 * i + {0: keys, 1: values, 2: mask}
 };
 
 struct Binding {
@@ -45,7 +46,8 @@ class Graph {
   [[nodiscard]] ggml_context* ctx() const { return ctx_.get(); }
   [[nodiscard]] ggml_cgraph* cgraph() const { return graph_; }
 
-  // A leaf with `prototype`'s type, shape, strides and, until bind(), memory. Pool leaves follow the bound tensor's ne[2]: a pool grows.
+  // A leaf with `prototype`'s type, shape, strides and, until bind(), memory. Pool leaves follow
+  // the bound tensor's ne[2]: a pool grows.
   ggml_tensor* placeholder(Binding binding, const ggml_tensor* prototype);
   // The same memory seen with another shape, contiguous except for the strides given (bytes).
   ggml_tensor* placeholder_as(Binding binding, ggml_type type, int64_t ne0, int64_t ne1,
@@ -60,8 +62,8 @@ class Graph {
 
   // Points every placeholder at memory: `find` gives the tensor a binding now stands for.
   void bind(const std::function<const ggml_tensor*(Binding)>& find);
-  // Allocates inputs and intermediates, from memory of its own or of `shared`, which serves one graph at a time.
-  // REQUIRES: bound.
+  // Allocates inputs and intermediates, from memory of its own or of `shared`, which serves one
+  // graph at a time. REQUIRES: bound.
   void allocate(ggml_backend_buffer_type_t type);
   void allocate_from(ggml_gallocr_t shared);
 

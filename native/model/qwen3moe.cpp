@@ -27,34 +27,42 @@ class Qwen3Moe final : public Family {
     h.n_embd = size("embedding_length", 1 << 20);
     h.n_head = size("attention.head_count", 1024);
     h.n_head_kv = static_cast<int32_t>(
-        file.get_uint(a + "attention.head_count_kv", 1, static_cast<uint64_t>(h.n_head)).value_or(h.n_head));
-    h.head_dim = static_cast<int32_t>(
-        file.get_uint(a + "attention.key_length", 1, 1024).value_or(static_cast<uint64_t>(h.n_embd / h.n_head)));
+        file.get_uint(a + "attention.head_count_kv", 1, static_cast<uint64_t>(h.n_head))
+            .value_or(h.n_head));
+    h.head_dim = static_cast<int32_t>(file.get_uint(a + "attention.key_length", 1, 1024)
+                                          .value_or(static_cast<uint64_t>(h.n_embd / h.n_head)));
     h.n_expert = size("expert_count", 4096);
     h.n_expert_used = size("expert_used_count", static_cast<uint64_t>(h.n_expert));
-    h.n_ff_expert = static_cast<int32_t>(file.get_uint(a + "expert_feed_forward_length", 1, 1 << 20)
-                                             .value_or(static_cast<uint64_t>(
-                                                 file.get_uint(a + "feed_forward_length", 1, 1 << 24).value_or(0) /
-                                                 static_cast<uint64_t>(h.n_expert_used))));
-    h.context_length = static_cast<int32_t>(file.get_uint(a + "context_length", 1, INT32_MAX).value_or(4096));
-    h.rms_eps = static_cast<float>(file.get_float(a + "attention.layer_norm_rms_epsilon").value_or(1e-6));
+    h.n_ff_expert = static_cast<int32_t>(
+        file.get_uint(a + "expert_feed_forward_length", 1, 1 << 20)
+            .value_or(static_cast<uint64_t>(
+                file.get_uint(a + "feed_forward_length", 1, 1 << 24).value_or(0) /
+                static_cast<uint64_t>(h.n_expert_used))));
+    h.context_length =
+        static_cast<int32_t>(file.get_uint(a + "context_length", 1, INT32_MAX).value_or(4096));
+    h.rms_eps =
+        static_cast<float>(file.get_float(a + "attention.layer_norm_rms_epsilon").value_or(1e-6));
     h.rope_base = static_cast<float>(file.get_float(a + "rope.freq_base").value_or(10000.0));
     h.n_vocab = static_cast<int32_t>(file.require("token_embd.weight").ne[1]);
     const std::string where = file.path().string() + ": ";
     if (h.n_head % h.n_head_kv != 0) {
-      throw Error(ErrorCode::kBadFile, where + a + "attention.head_count " + std::to_string(h.n_head) +
-                                           " is not a multiple of head_count_kv " + std::to_string(h.n_head_kv));
+      throw Error(ErrorCode::kBadFile,
+                  where + a + "attention.head_count " + std::to_string(h.n_head) +
+                      " is not a multiple of head_count_kv " + std::to_string(h.n_head_kv));
     }
     if (h.head_dim % 2 != 0) {
-      throw Error(ErrorCode::kBadFile, where + a + "attention.key_length " + std::to_string(h.head_dim) + " is odd");
+      throw Error(ErrorCode::kBadFile,
+                  where + a + "attention.key_length " + std::to_string(h.head_dim) + " is odd");
     }
     if (const auto value = file.get_uint(a + "attention.value_length", 1, 1024);
         value && static_cast<int32_t>(*value) != h.head_dim) {
-      throw Error(ErrorCode::kUnsupported, where + a + "attention.value_length differs from key_length");
+      throw Error(ErrorCode::kUnsupported,
+                  where + a + "attention.value_length differs from key_length");
     }
     const std::string scaling = file.get_string(a + "rope.scaling.type").value_or("none");
     if (scaling != "none") {
-      throw Error(ErrorCode::kUnsupported, where + a + "rope.scaling.type '" + scaling + "' is not supported yet");
+      throw Error(ErrorCode::kUnsupported,
+                  where + a + "rope.scaling.type '" + scaling + "' is not supported yet");
     }
     return h;
   }
@@ -102,7 +110,9 @@ class Qwen3Moe final : public Family {
     return b.route_softmax(b.linear(b.layer(kRouter), b.rms_norm(x, b.layer(kFfnNorm))));
   }
 
-  ggml_tensor* expert_input(Builder& b, ggml_tensor* x) const override { return b.rms_norm(x, b.moe(kFfnNorm)); }
+  ggml_tensor* expert_input(Builder& b, ggml_tensor* x) const override {
+    return b.rms_norm(x, b.moe(kFfnNorm));
+  }
 
   ggml_tensor* expert_ffn(Builder& b, ggml_tensor* x, const ExpertProduct& product) const override {
     return product(kDown, ggml_swiglu_split(b.ctx(), product(kGate, x), product(kUp, x)));
@@ -116,6 +126,8 @@ class Qwen3Moe final : public Family {
 
 }  // namespace
 
-std::unique_ptr<Family> make_qwen3moe() { return std::make_unique<Qwen3Moe>(); }
+std::unique_ptr<Family> make_qwen3moe() {
+  return std::make_unique<Qwen3Moe>();
+}
 
 }  // namespace runahead

@@ -27,8 +27,8 @@ Vocab::Vocab(const GgufFile& file) {
   for (const char* key : {"tokenizer.ggml.scores", "tokenizer.ggml.token_type"}) {
     const auto length = file.array_length(key);
     if (length && *length != n_tokens) {
-      throw Error(ErrorCode::kBadFile, where + key + " has " + std::to_string(*length) + " entries for " +
-                                           std::to_string(n_tokens) + " tokens");
+      throw Error(ErrorCode::kBadFile, where + key + " has " + std::to_string(*length) +
+                                           " entries for " + std::to_string(n_tokens) + " tokens");
     }
   }
   if (file.has("tokenizer.ggml.token_type")) {
@@ -38,16 +38,20 @@ Vocab::Vocab(const GgufFile& file) {
   llama_model_params params = llama_model_default_params();
   params.vocab_only = true;
   params.n_gpu_layers = 0;
-  model_ = std::shared_ptr<llama_model>(llama_model_load_from_file(file.path().c_str(), params), llama_model_free);
+  model_ = std::shared_ptr<llama_model>(llama_model_load_from_file(file.path().c_str(), params),
+                                        llama_model_free);
   if (model_ == nullptr) {
-    throw Error(ErrorCode::kBadFile, where + "libllama cannot load its tokenizer (tokenizer.ggml.model '" +
-                                         file.get_string("tokenizer.ggml.model").value_or("") + "')");
+    throw Error(ErrorCode::kBadFile,
+                where + "libllama cannot load its tokenizer (tokenizer.ggml.model '" +
+                    file.get_string("tokenizer.ggml.model").value_or("") + "')");
   }
 }
 
-std::vector<int32_t> Vocab::tokenize(std::string_view text, bool add_special, bool parse_special) const {
+std::vector<int32_t> Vocab::tokenize(std::string_view text, bool add_special,
+                                     bool parse_special) const {
   if (text.size() > INT32_MAX / 2) {
-    throw Error(ErrorCode::kInvalid, "a prompt of " + std::to_string(text.size()) + " bytes is too long");
+    throw Error(ErrorCode::kInvalid,
+                "a prompt of " + std::to_string(text.size()) + " bytes is too long");
   }
   std::vector<int32_t> tokens(text.size() + 8);
   const auto run = [&] {
@@ -68,24 +72,38 @@ std::vector<int32_t> Vocab::tokenize(std::string_view text, bool add_special, bo
 
 std::string Vocab::piece(int32_t token, bool special) const {
   if (token < 0 || token >= size()) {
-    throw Error(ErrorCode::kInvalid, "token " + std::to_string(token) + " is not in the vocabulary of " +
-                                         std::to_string(size()));
+    throw Error(ErrorCode::kInvalid, "token " + std::to_string(token) +
+                                         " is not in the vocabulary of " + std::to_string(size()));
   }
   std::string text(64, '\0');
-  int32_t n = llama_token_to_piece(get(), token, text.data(), static_cast<int32_t>(text.size()), 0, special);
+  int32_t n = llama_token_to_piece(get(), token, text.data(), static_cast<int32_t>(text.size()), 0,
+                                   special);
   if (n < 0) {
     text.resize(static_cast<size_t>(-n));
-    n = llama_token_to_piece(get(), token, text.data(), static_cast<int32_t>(text.size()), 0, special);
+    n = llama_token_to_piece(get(), token, text.data(), static_cast<int32_t>(text.size()), 0,
+                             special);
   }
   text.resize(static_cast<size_t>(std::max(n, 0)));
   return text;
 }
 
-bool Vocab::is_end(int32_t token) const { return llama_vocab_is_eog(get(), token); }
-int32_t Vocab::size() const { return llama_vocab_n_tokens(get()); }
-int32_t Vocab::bos() const { return llama_vocab_bos(get()); }
-int32_t Vocab::eos() const { return llama_vocab_eos(get()); }
-bool Vocab::adds_bos() const { return llama_vocab_get_add_bos(get()); }
-const llama_vocab* Vocab::get() const { return llama_model_get_vocab(model_.get()); }
+bool Vocab::is_end(int32_t token) const {
+  return llama_vocab_is_eog(get(), token);
+}
+int32_t Vocab::size() const {
+  return llama_vocab_n_tokens(get());
+}
+int32_t Vocab::bos() const {
+  return llama_vocab_bos(get());
+}
+int32_t Vocab::eos() const {
+  return llama_vocab_eos(get());
+}
+bool Vocab::adds_bos() const {
+  return llama_vocab_get_add_bos(get());
+}
+const llama_vocab* Vocab::get() const {
+  return llama_model_get_vocab(model_.get());
+}
 
 }  // namespace runahead

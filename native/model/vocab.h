@@ -1,7 +1,8 @@
 // model/vocab.h
 //
-// Vocab is libllama's tokenizer and vocabulary of a GGUF, loaded without weights. The file must have passed GgufFile
-// first: libllama trusts more than we do. Constant after loading; safe from several threads.
+// Vocab is libllama's tokenizer and vocabulary of a GGUF, loaded without weights. The file must
+// have passed GgufFile first: libllama trusts more than we do. Constant after loading; safe from
+// several threads.
 
 #pragma once
 
@@ -21,7 +22,8 @@ class Vocab {
  public:
   explicit Vocab(const GgufFile& file);
 
-  [[nodiscard]] std::vector<int32_t> tokenize(std::string_view text, bool add_special, bool parse_special) const;
+  [[nodiscard]] std::vector<int32_t> tokenize(std::string_view text, bool add_special,
+                                              bool parse_special) const;
   // The bytes a token stands for; control tokens give "" unless `special`.
   [[nodiscard]] std::string piece(int32_t token, bool special) const;
   [[nodiscard]] bool is_end(int32_t token) const;

@@ -25,9 +25,10 @@ void check_shape(const GgufFile& file, const TensorInfo& info, const TensorSpec&
     same = same && info.ne[i] == (i < spec.ne.size() ? spec.ne[i] : 1);
   }
   if (!same) {
-    throw Error(ErrorCode::kBadFile, file.path().string() + ": tensor '" + info.name + "' has shape " +
-                                         shape_text(info.ne.data(), info.ne.size()) + ", expected " +
-                                         shape_text(spec.ne.data(), spec.ne.size()));
+    throw Error(ErrorCode::kBadFile,
+                file.path().string() + ": tensor '" + info.name + "' has shape " +
+                    shape_text(info.ne.data(), info.ne.size()) + ", expected " +
+                    shape_text(spec.ne.data(), spec.ne.size()));
   }
 }
 
@@ -38,7 +39,8 @@ ggml_context_ptr make_context(size_t n_tensors) {
 }  // namespace
 
 Weights::Weights(const GgufFile& file, Device& device, const std::vector<TensorSpec>& model_specs,
-                 const std::vector<std::vector<TensorSpec>>& layer_specs, const LoadProgress& progress) {
+                 const std::vector<std::vector<TensorSpec>>& layer_specs,
+                 const LoadProgress& progress) {
   size_t n_tensors = model_specs.size();
   for (const auto& specs : layer_specs) {
     n_tensors += specs.size();
@@ -57,10 +59,11 @@ Weights::Weights(const GgufFile& file, Device& device, const std::vector<TensorS
       return nullptr;
     }
     check_shape(file, *info, spec);
-    const bool repack =
-        spec.matrix && device.repacked_type() != nullptr && can_repack(info->type, info->ne[0], info->ne[1]);
-    ggml_tensor* tensor = ggml_new_tensor((repack ? repacked_ctx_ : plain_ctx_).get(), info->type,
-                                          static_cast<int>(std::max<size_t>(1, spec.ne.size())), info->ne.data());
+    const bool repack = spec.matrix && device.repacked_type() != nullptr &&
+                        can_repack(info->type, info->ne[0], info->ne[1]);
+    ggml_tensor* tensor =
+        ggml_new_tensor((repack ? repacked_ctx_ : plain_ctx_).get(), info->type,
+                        static_cast<int>(std::max<size_t>(1, spec.ne.size())), info->ne.data());
     ggml_set_name(tensor, name.c_str());
     pending.push_back({tensor, info});
     bytes_ += info->bytes;

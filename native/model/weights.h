@@ -1,7 +1,8 @@
 // model/weights.h
 //
-// Weights holds what always stays in the device's memory: embedding, norms, attention, routers, LM head. Experts are
-// not among it; they live in slots. Matrices go to the repacked buffer type where it has kernels for them.
+// Weights holds what always stays in the device's memory: embedding, norms, attention, routers, LM
+// head. Experts are not among it; they live in slots. Matrices go to the repacked buffer type where
+// it has kernels for them.
 
 #pragma once
 
@@ -26,7 +27,8 @@ struct TensorSpec {
   bool matrix = false;  // used in products only, so it may be repacked
 };
 
-using LayerWeights = std::vector<ggml_tensor*>;  // in the order of the family's specs; nullptr: absent
+using LayerWeights =
+    std::vector<ggml_tensor*>;  // in the order of the family's specs; nullptr: absent
 
 // Reported while loading: (bytes done, of how many) -> go on?
 using LoadProgress = std::function<bool(uint64_t, uint64_t)>;
@@ -37,7 +39,9 @@ class Weights {
           const std::vector<std::vector<TensorSpec>>& layer_specs, const LoadProgress& progress);
 
   [[nodiscard]] const std::vector<ggml_tensor*>& model() const { return model_; }
-  [[nodiscard]] const LayerWeights& layer(int32_t il) const { return layers_[static_cast<size_t>(il)]; }
+  [[nodiscard]] const LayerWeights& layer(int32_t il) const {
+    return layers_[static_cast<size_t>(il)];
+  }
   // Layers with equal kinds have weights of the same shapes, types and buffer types.
   [[nodiscard]] int32_t layer_kind(int32_t il) const { return kinds_[static_cast<size_t>(il)]; }
   [[nodiscard]] uint64_t bytes() const { return bytes_; }

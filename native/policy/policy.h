@@ -42,7 +42,7 @@ void validate(const Policy& policy);
 // One of the five, with the names it can have.
 struct PolicyChoice {
   std::string_view what;  // "schedule"
-  std::string Policy::*name;
+  std::string Policy::* name;
   std::span<const std::string_view> known;
 };
 [[nodiscard]] std::span<const PolicyChoice> policy_choices();

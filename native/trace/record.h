@@ -13,10 +13,11 @@ namespace runahead {
 enum class Event : uint8_t {
   kStep,       // one decode step: begin..end; a = requests, b = groups
   kFront,      // attention and router of layer 0: a = requests
-  kGroup,      // one group on the device: layer, a = jobs, b = bit mask of request lanes (low 32)
+  kGroup,      // one group on the device: layer, a = jobs, b = bit mask of request % 32
   kHead,       // LM head: a = rows
   kSample,     // sampling of one step: a = requests
-  kFetch,      // one demand read: layer, expert, request = first job that needed it; a = bytes, b = slot
+  kFetch,      // one demand read: layer, expert, request = first job that needed it; a = bytes, b =
+               // slot
   kPrefetch,   // one predicted read: as kFetch
   kHit,        // cache decisions, instant (begin == end): layer, expert, request; a = slot
   kJoin,       //   the expert was already being fetched

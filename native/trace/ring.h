@@ -1,7 +1,7 @@
 // trace/ring.h
 //
-// Ring is a bounded queue of trace records with one writer thread and one reader thread. A full ring
-// counts what it drops and never blocks, so tracing cannot stall a step.
+// Ring is a bounded queue of trace records with one writer thread and one reader thread. A full
+// ring counts what it drops and never blocks, so tracing cannot stall a step.
 
 #pragma once
 

@@ -388,7 +388,9 @@ TEST_CASE("closing finishes what is in flight, once, and does not wait for a slo
 TEST_CASE("a fetcher that was never woken closes") {
   const PatternStore store(1);
   QueueSource source(1, /*staged=*/false);
-  { const Fetcher fetcher(store, source, {}); }
+  {
+    const Fetcher fetcher(store, source, {});
+  }
   CHECK(source.n_asked_ == 0);
 }
 

@@ -301,9 +301,7 @@ std::vector<Row> tensor_rows() {
        },
        {"'first'", "4611686018427387904 bytes", "past the end"}},
       {"one tensor over all others",
-       [](GgufBuilder& b) {
-         b.tensor("first").ne = {8, 8};
-       },
+       [](GgufBuilder& b) { b.tensor("first").ne = {8, 8}; },
        {"'second'", "inside tensor 'first'"}},
       damaged("last byte of the data missing", [](Bytes& b) { b.pop_back(); },
               {"'third'", "past the end", "downloaded"}),

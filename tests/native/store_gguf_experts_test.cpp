@@ -33,17 +33,11 @@ TEST_CASE("expert tensors that do not fit together are refused by name") {
       {"'blk.2.ffn_up_exps.weight' is missing, although layer 2",
        [](GgufBuilder& b) { b.tensor("blk.2.ffn_up_exps.weight").name = "blk.2.other.weight"; }},
       {"'blk.1.ffn_gate_exps.weight' has shape [256, 40, 4, 1], expected [n_in, n_out, 5, 1]",
-       [](GgufBuilder& b) {
-         b.tensor("blk.1.ffn_gate_exps.weight").ne = {256, 40, 4};
-       }},
+       [](GgufBuilder& b) { b.tensor("blk.1.ffn_gate_exps.weight").ne = {256, 40, 4}; }},
       {"'blk.1.ffn_gate_exps.weight' has shape [256, 40, 1, 1]",
-       [](GgufBuilder& b) {
-         b.tensor("blk.1.ffn_gate_exps.weight").ne = {256, 40};
-       }},
+       [](GgufBuilder& b) { b.tensor("blk.1.ffn_gate_exps.weight").ne = {256, 40}; }},
       {"'blk.3.ffn_down_exps.weight' has shape [64, 3, 5, 2]",
-       [](GgufBuilder& b) {
-         b.tensor("blk.3.ffn_down_exps.weight").ne = {64, 3, 5, 2};
-       }},
+       [](GgufBuilder& b) { b.tensor("blk.3.ffn_down_exps.weight").ne = {64, 3, 5, 2}; }},
       {"'blk.2.ffn_down_exps.weight' has type i32, which is not a type of weights",
        [](GgufBuilder& b) { b.tensor("blk.2.ffn_down_exps.weight").type = GGML_TYPE_I32; }},
   };

@@ -1,0 +1,107 @@
+#include "exec/wave_graph.h"
+
+#include <algorithm>
+
+namespace runahead {
+
+WaveGraph::WaveGraph(int32_t layer, const Batch& batch, std::span<const ExpertColumns> experts,
+                     const Family& family, const Hparams& hparams, Exactness* exactness,
+                     const DeviceMemory& memory)
+    : family_(family),
+      hparams_(hparams),
+      graph_(64 + 24 * static_cast<int32_t>(experts.size()) +
+             16 * batch.n * (exactness != nullptr)) {
+  Builder b(graph_, hparams, exactness, batch.n);
+  const auto& pool = memory.pool_of(layer);
+  b.set_moe(&memory.weights().layer(layer), pool);
+  const StateTensor which = DeviceMemory::residuals_of(batch);
+  std::vector<int32_t> rows;
+  for (int32_t i = 0; i < batch.n; ++i) {
+    rows.push_back(batch.row(i));
+  }
+  ggml_tensor* residuals = b.state(which, memory.state(which));
+  ggml_tensor* input =
+      family.expert_input(b, ggml_get_rows(b.ctx(), residuals, ids(std::move(rows), batch.n)));
+  ggml_tensor* outputs = b.state(kWaveOutputs, memory.state(kWaveOutputs));
+  if (exactness != nullptr) {
+    const int32_t width = exactness->exact_columns_of_pools(pool, batch.n);
+    for (int32_t begin = 0; begin < batch.n; begin += width) {
+      over_slots(b, input, outputs, experts, begin, begin + width);
+    }
+  } else {
+    for (const ExpertColumns& expert : experts) {
+      one_expert(b, input, outputs, expert, pool);
+    }
+  }
+  graph_.bind([&](Binding binding) { return memory.find(binding, {layer, -1}, batch); });
+}
+
+ggml_tensor* WaveGraph::ids(std::vector<int32_t> values, int64_t ne0) {
+  ggml_tensor* tensor = graph_.input(GGML_TYPE_I32, ne0, static_cast<int64_t>(values.size()) / ne0);
+  i32_inputs_.emplace_back(tensor, std::move(values));
+  return tensor;
+}
+
+void WaveGraph::place(Builder& b, ggml_tensor* outputs, ggml_tensor* y,
+                      std::vector<int64_t> targets) {
+  ggml_tensor* rows = graph_.input(GGML_TYPE_I64, static_cast<int64_t>(targets.size()));
+  i64_inputs_.emplace_back(rows, std::move(targets));
+  graph_.expand(ggml_set_rows(b.ctx(), outputs, y, rows));
+}
+
+int64_t WaveGraph::target(const ExpertColumns& expert, size_t i) const {
+  return int64_t{expert.columns[i]} * hparams_.n_expert_used + expert.places[i];
+}
+
+void WaveGraph::over_slots(Builder& b, ggml_tensor* input, ggml_tensor* outputs,
+                           std::span<const ExpertColumns> experts, int32_t begin, int32_t end) {
+  std::vector<int32_t> columns;
+  std::vector<int32_t> slots;
+  std::vector<int64_t> targets;
+  for (const ExpertColumns& expert : experts) {
+    for (size_t i = 0; i < expert.columns.size(); ++i) {
+      if (expert.columns[i] >= begin && expert.columns[i] < end) {
+        columns.push_back(expert.columns[i]);
+        slots.push_back(to_int(expert.slot));
+        targets.push_back(target(expert, i));
+      }
+    }
+  }
+  const auto n = static_cast<int64_t>(columns.size());
+  if (n == 0) {
+    return;
+  }
+  ggml_tensor* x = ggml_get_rows(b.ctx(), input, ids(std::move(columns), n));
+  x = ggml_reshape_3d(b.ctx(), x, hparams_.n_embd, 1, n);
+  ggml_tensor* slot_ids = ids(std::move(slots), 1);
+  ggml_tensor* y = family_.expert_ffn(
+      b, x, [&](int32_t matrix, ggml_tensor* in) { return b.pool_product(matrix, in, slot_ids); });
+  place(b, outputs, ggml_reshape_2d(b.ctx(), y, hparams_.n_embd, n), std::move(targets));
+}
+
+void WaveGraph::one_expert(Builder& b, ggml_tensor* input, ggml_tensor* outputs,
+                           const ExpertColumns& expert, const std::vector<ggml_tensor*>& pool) {
+  std::vector<int64_t> targets(expert.columns.size());
+  for (size_t i = 0; i < targets.size(); ++i) {
+    targets[i] = target(expert, i);
+  }
+  ggml_tensor* x = ggml_get_rows(b.ctx(), input,
+                                 ids(expert.columns, static_cast<int64_t>(expert.columns.size())));
+  ggml_tensor* y = family_.expert_ffn(b, x, [&](int32_t matrix, ggml_tensor* in) {
+    const ggml_tensor* slots = pool[static_cast<size_t>(matrix)];
+    const size_t offset = static_cast<size_t>(to_int(expert.slot)) * slots->nb[2];
+    return ggml_mul_mat(b.ctx(), graph_.fixed(slots, offset, slots->ne[0], slots->ne[1]), in);
+  });
+  place(b, outputs, y, std::move(targets));
+}
+
+void WaveGraph::set() const {
+  for (const auto& [tensor, values] : i32_inputs_) {
+    ggml_backend_tensor_set(tensor, values.data(), 0, ggml_nbytes(tensor));
+  }
+  for (const auto& [tensor, values] : i64_inputs_) {
+    ggml_backend_tensor_set(tensor, values.data(), 0, ggml_nbytes(tensor));
+  }
+}
+
+}  // namespace runahead
