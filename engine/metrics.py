@@ -102,8 +102,9 @@ def step_table(records: Records) -> Steps:
     table["hits"] = _per_step(table, trace.of(records, Event.HIT)["step"])
     table["misses"] = _per_step(table, trace.of(records, Event.MISS)["step"])
     table["joined"] = _per_step(table, trace.of(records, Event.JOIN)["step"])
-    table["fetched"] = _per_step(table, trace.of(records, *LINK_EVENTS)["step"])
-    table["prefetched"] = _per_step(table, trace.of(records, Event.PREFETCH)["step"])
+    whole = records[records["part"] == 0]  # an expert read in parts counts once
+    table["fetched"] = _per_step(table, trace.of(whole, *LINK_EVENTS)["step"])
+    table["prefetched"] = _per_step(table, trace.of(whole, Event.PREFETCH)["step"])
     table["wasted"] = _per_step(table, _wasted(records)["step"])
     spent = scheduler["end_ns"] - scheduler["begin_ns"]
     table["scheduler_ms"] = _per_step(table, scheduler["step"], spent) / 1e6

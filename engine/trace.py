@@ -21,8 +21,8 @@ RECORD_FIELDS: list[tuple[str, str]] = [
     ("b", "<i8"),
     ("event", "<u1"),
     ("lane", "<u1"),
-    ("reserved0", "<u2"),
-    ("reserved1", "<u4"),
+    ("part", "<u2"),
+    ("reserved", "<u4"),
 ]
 RECORD_DTYPE = np.dtype(RECORD_FIELDS)
 

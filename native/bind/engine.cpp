@@ -175,7 +175,7 @@ nb::list poll(Handle& handle) {
   std::vector<EngineEvent> events;
   {
     const nb::gil_scoped_release release;
-    events = engine->poll();
+    events = engine->requests().poll();
   }
   nb::list out;
   for (const EngineEvent& event : events) {
@@ -198,7 +198,7 @@ nb::list poll(Handle& handle) {
 
 nb::ndarray<nb::numpy, float, nb::ndim<2>> take_logits(Handle& handle, int32_t request) {
   const auto engine = handle.get();
-  auto* logits = new std::vector<float>(engine->take_logits(request));
+  auto* logits = new std::vector<float>(engine->requests().take_logits(request));
   nb::capsule owner(logits, [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
   const auto n_vocab = static_cast<size_t>(engine->model().hparams().n_vocab);
   return {logits->data(), {logits->size() / n_vocab, n_vocab}, owner};
@@ -287,7 +287,7 @@ void bind_engine(nb::module_& m) {
            nb::arg("forced") = std::vector<int32_t>(), nb::arg("keep_logits") = false,
            "Queue a request; its id. Raises NativeError('invalid', ...) when it cannot be served.")
       .def(
-          "open_session", [](Handle& e) { return e.get()->open_session(); }, Release())
+          "open_session", [](Handle& e) { return e.get()->requests().open_session(); }, Release())
       .def(
           "close_session", [](Handle& e, int32_t session) { e.get()->close_session(session); },
           nb::arg("session"), Release())
@@ -295,7 +295,7 @@ void bind_engine(nb::module_& m) {
           "cancel", [](Handle& e, int32_t request) { e.get()->cancel(request); },
           nb::arg("request"), Release())
       .def(
-          "wait", [](Handle& e, double timeout_s) { return e.get()->wait(timeout_s); },
+          "wait", [](Handle& e, double timeout_s) { return e.get()->requests().wait(timeout_s); },
           nb::arg("timeout_s"), Release(),
           "Until poll() has something, or the time is over; True when it has.")
       .def("poll", &poll, "All events since the last call, in order.")

@@ -8,6 +8,9 @@
 namespace runahead {
 namespace {
 
+// Resizes kept for the trace until they are drained.
+constexpr size_t kMaxResizes = 4096;
+
 std::string megabytes(uint64_t bytes) {
   return std::to_string(bytes / 1000000) + " MB";
 }
@@ -16,7 +19,12 @@ std::string megabytes(uint64_t bytes) {
 
 Engine::Engine(const std::string& model_path, const EngineOptions& options,
                const OpenProgress& progress)
-    : options_(options), model_(model_path, options.model, progress), hparams_(model_.hparams()) {
+    : options_(options),
+      model_(model_path, options.model, progress),
+      hparams_(model_.hparams()),
+      requests_([this] {
+        return std::make_unique<Session>(KvCache(hparams_, model_.device().buffer_type()));
+      }) {
   check_between("n_readers", options.fetcher.n_readers, 1, 64);
   feed_ =
       std::make_unique<ExpertFeed>(model_.store(), model_.pools(), options.policy, options.fetcher);
@@ -36,37 +44,42 @@ Engine::Engine(const std::string& model_path, const EngineOptions& options,
 }
 
 Engine::~Engine() {
+  requests_.cancel_all();
   {
     const std::lock_guard guard(mutex_);
     stop_ = true;
-    for (const auto& [id, request] : requests_) {
-      request->cancelled = true;
-    }
   }
-  work_.notify_all();
-  feed_->notify();
+  wake();
   if (thread_.joinable()) {
     thread_.join();
   }
 }
 
-std::unique_ptr<Session> Engine::make_session() const {
-  return std::make_unique<Session>(KvCache(hparams_, model_.device().buffer_type()));
+// The engine thread sleeps on its own condition between steps and on the feed's within one. Each is
+// told under its lock, else it could be missed between a look and the wait.
+void Engine::wake() {
+  {
+    const std::lock_guard guard(mutex_);
+    work_.notify_all();
+  }
+  const auto lock = feed_->lock();
+  feed_->notify();
 }
 
 int32_t Engine::submit(RequestOptions options) {
+  const int32_t context = options_.model.context;
   const auto n_prompt = static_cast<int64_t>(options.prompt.size());
   if (n_prompt == 0) {
     throw Error(ErrorCode::kInvalid, "the prompt is empty");
   }
-  check_between("max_tokens", options.max_tokens, 0, options_.model.context);
-  if (n_prompt + options.max_tokens > options_.model.context) {
-    throw Error(
-        ErrorCode::kInvalid,
-        "a prompt of " + std::to_string(n_prompt) + " tokens and a reply of up to " +
-            std::to_string(options.max_tokens) + " do not fit the context of " +
-            std::to_string(options_.model.context) +
-            "; shorten the prompt, ask for fewer tokens, or open the model with a larger context");
+  check_between("max_tokens", options.max_tokens, 0, context);
+  if (n_prompt + options.max_tokens > context) {
+    throw Error(ErrorCode::kInvalid,
+                "a prompt of " + std::to_string(n_prompt) + " tokens and a reply of up to " +
+                    std::to_string(options.max_tokens) + " do not fit the context of " +
+                    std::to_string(context) +
+                    "; shorten the prompt, ask for fewer tokens, or open the model with a larger "
+                    "context");
   }
   for (const std::vector<int32_t>* tokens : {&options.prompt, &options.forced}) {
     for (const int32_t token : *tokens) {
@@ -76,97 +89,19 @@ int32_t Engine::submit(RequestOptions options) {
   auto request = std::make_unique<Request>();
   request->sampler = std::make_unique<Sampler>(model_.vocab(), options.sampler);
   request->options = std::move(options);
-  const std::lock_guard guard(mutex_);
-  int32_t session = request->options.session;
-  if (session < 0) {
-    session = next_session_++;
-    auto made = make_session();
-    made->temporary = true;
-    sessions_[session] = std::move(made);
-  }
-  const auto found = sessions_.find(session);
-  if (found == sessions_.end() || found->second->closing) {
-    throw Error(ErrorCode::kInvalid, "session " + std::to_string(session) + " does not exist");
-  }
-  if (found->second->busy) {
-    throw Error(ErrorCode::kInvalid,
-                "session " + std::to_string(session) + " already has a request in flight");
-  }
-  found->second->busy = true;
-  request->id = RequestId{next_request_++};
-  request->session_id = session;
-  request->session = found->second.get();
-  const int32_t id = to_int(request->id);
-  requests_[id] = request.get();
-  queue_.push_back(std::move(request));
-  work_.notify_all();
+  const int32_t id = requests_.submit(std::move(request));
+  wake();
   return id;
 }
 
-int32_t Engine::open_session() {
-  const std::lock_guard guard(mutex_);
-  sessions_[next_session_] = make_session();
-  return next_session_++;
-}
-
 void Engine::close_session(int32_t session) {
-  const std::lock_guard guard(mutex_);
-  const auto found = sessions_.find(session);
-  if (found == sessions_.end() || found->second->temporary) {
-    throw Error(ErrorCode::kInvalid, "session " + std::to_string(session) + " does not exist");
-  }
-  if (!found->second->busy) {
-    sessions_.erase(found);
-    return;
-  }
-  found->second->closing = true;
-  for (const auto& [id, request] : requests_) {
-    if (request->session_id == session) {
-      request->cancelled = true;
-    }
-  }
-  feed_->notify();
+  requests_.close_session(session);
+  wake();
 }
 
-void Engine::cancel(int32_t id) {
-  {
-    const std::lock_guard guard(mutex_);
-    const auto found = requests_.find(id);
-    if (found == requests_.end()) {
-      return;  // it has just ended
-    }
-    found->second->cancelled = true;
-  }
-  work_.notify_all();
-  const auto lock =
-      feed_->lock();  // else the engine thread could miss it between its look and its wait
-  feed_->notify();
-}
-
-bool Engine::wait(double timeout_s) {
-  std::unique_lock lock(mutex_);
-  return news_.wait_for(lock, std::chrono::duration<double>(timeout_s),
-                        [&] { return !events_.empty(); });
-}
-
-std::vector<EngineEvent> Engine::poll() {
-  const std::lock_guard guard(mutex_);
-  std::vector<EngineEvent> events(std::make_move_iterator(events_.begin()),
-                                  std::make_move_iterator(events_.end()));
-  events_.clear();
-  return events;
-}
-
-std::vector<float> Engine::take_logits(int32_t request) {
-  const std::lock_guard guard(mutex_);
-  const auto found = kept_logits_.find(request);
-  if (found == kept_logits_.end()) {
-    throw Error(ErrorCode::kInvalid,
-                "request " + std::to_string(request) + " has no logits to take");
-  }
-  std::vector<float> logits = std::move(found->second);
-  kept_logits_.erase(found);
-  return logits;
+void Engine::cancel(int32_t request) {
+  requests_.cancel(request);
+  wake();
 }
 
 uint64_t Engine::min_cache_bytes() const {
@@ -215,12 +150,14 @@ CacheSize Engine::set_cache(uint64_t bytes) {
   const int64_t before = cache_size("").slots;
   feed_->set_slots(slots);
   CacheSize size = cache_size(reason);
-  Record record;
-  record.event = static_cast<uint8_t>(Event::kResize);
-  record.begin_ns = record.end_ns = now_ns();
-  record.a = before;
-  record.b = size.slots;
-  resizes_.push_back(record);
+  if (resizes_.size() < kMaxResizes) {
+    Record record;
+    record.event = static_cast<uint8_t>(Event::kResize);
+    record.begin_ns = record.end_ns = now_ns();
+    record.a = before;
+    record.b = size.slots;
+    resizes_.push_back(record);
+  }
   return size;
 }
 
@@ -236,11 +173,11 @@ void Engine::set_link(uint64_t bytes_per_s) {
 
 EngineStats Engine::stats() {
   EngineStats stats;
+  stats.active_requests = requests_.n_active();
+  stats.queued_requests = requests_.n_queued();
   {
     const std::lock_guard guard(mutex_);
     stats.steps = n_steps_;
-    stats.active_requests = n_active_;
-    stats.queued_requests = static_cast<int32_t>(queue_.size());
   }
   const auto lock = feed_->lock();
   stats.cache = feed_->cache().counters();
@@ -270,17 +207,13 @@ std::vector<JobStatus> Engine::progress_table() {
   return feed_->scheduler().progress_table();
 }
 
-void Engine::emit(EngineEvent event) {
-  const std::lock_guard guard(mutex_);
-  events_.push_back(std::move(event));
-  news_.notify_all();
-}
-
 void Engine::run() {
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      work_.wait(lock, [&] { return stop_ || !queue_.empty() || !active_.empty() || new_policy_; });
+      work_.wait(lock, [&] {
+        return stop_ || new_policy_ || !active_.empty() || requests_.n_queued() > 0;
+      });
       if (stop_) {
         break;
       }
@@ -311,15 +244,9 @@ void Engine::run() {
 
 void Engine::admit() {
   while (!free_rows_.empty()) {
-    std::unique_ptr<Request> request;
-    {
-      const std::lock_guard guard(mutex_);
-      if (queue_.empty()) {
-        return;
-      }
-      request = std::move(queue_.front());
-      queue_.pop_front();
-      ++n_active_;
+    std::unique_ptr<Request> request = requests_.next_queued();
+    if (request == nullptr) {
+      return;
     }
     request->admitted_ns = now_ns();
     request->row = free_rows_.back();
@@ -355,8 +282,8 @@ void Engine::prefill_one() {
     }
     const Stepper::Result result = stepper_->prefill(request, logits_);
     if (!result.left()) {
-      emit({EngineEvent::Kind::kPrefill, to_int(request.id), request.n_prefilled,
-            request.n_prompt(), "", ""});
+      requests_.emit({EngineEvent::Kind::kPrefill, to_int(request.id), request.n_prefilled,
+                      request.n_prompt(), "", ""});
       if (request.n_prefilled == request.n_prompt()) {
         take_token(request, logits_);
       }
@@ -378,11 +305,12 @@ void Engine::decode_all() {
   }
   const auto results = stepper_->decode(decoding, logits_);
   if (stepper_->used_waves() && !told_waves_) {
-    emit({EngineEvent::Kind::kNotice, -1, 0, 0,
-          "The expert cache is too small for " + std::to_string(decoding.size()) +
-              " requests to run ahead of each other; they share waves of experts until it is "
-              "larger.",
-          ""});
+    requests_.emit(
+        {EngineEvent::Kind::kNotice, -1, 0, 0,
+         "The expert cache is too small for " + std::to_string(decoding.size()) +
+             " requests to run ahead of each other; they share waves of experts until it is "
+             "larger.",
+         ""});
   }
   told_waves_ = stepper_->used_waves();
   {
@@ -426,8 +354,8 @@ void Engine::take_token(Request& request, std::span<const float> logits) {
     finish(request, "stop", "");
     return;
   }
-  emit({EngineEvent::Kind::kToken, to_int(request.id), token, 0,
-        token < model_.vocab().size() ? model_.vocab().piece(token, false) : "", ""});
+  requests_.emit({EngineEvent::Kind::kToken, to_int(request.id), token, 0,
+                  token < model_.vocab().size() ? model_.vocab().piece(token, false) : "", ""});
   // The last token needs no further step, unless its logits are wanted.
   if (request.n_generated == request.options.max_tokens && !request.options.keep_logits) {
     finish(request, "length", "");
@@ -450,19 +378,7 @@ void Engine::finish(Request& request, const char* reason, const std::string& det
                request.n_generated);
   free_rows_.push_back(request.row);
   request.row = -1;
-  {
-    const std::lock_guard guard(mutex_);
-    requests_.erase(to_int(request.id));
-    --n_active_;
-    if (request.options.keep_logits) {
-      kept_logits_[to_int(request.id)] = std::move(request.logits);
-    }
-    request.session->busy = false;
-    if (request.session->temporary || request.session->closing) {
-      sessions_.erase(request.session_id);
-    }
-  }
-  emit({EngineEvent::Kind::kEnd, to_int(request.id), 0, 0, reason, detail});
+  requests_.ended(request, reason, detail);
 }
 
 void Engine::fail_all(const std::string& why) {

@@ -3,28 +3,27 @@
 // Engine is one open model: it admits requests, prefills and decodes them on its own thread, and
 // hands out what happened. The life of a request is told in ARCHITECTURE.md.
 //
-// Public functions may be called from any thread and never wait for compute. The engine thread owns
-// sessions, requests and the device; callers talk to it through queues under `mutex_`. The cache is
-// resized by the caller directly, under the feed's lock.
+// Public functions may be called from any thread and never wait for compute. Requests and events
+// meet in the RequestTable; the cache is resized by the caller directly, under the feed's lock;
+// policies change between steps.
 
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "exec/expert_feed.h"
 #include "exec/forward.h"
 #include "exec/open_model.h"
-#include "exec/request.h"
+#include "exec/request_table.h"
 #include "exec/stepper.h"
 #include "exec/tracer.h"
 
@@ -35,16 +34,6 @@ struct EngineOptions {
   uint64_t cache_bytes = 0;  // 0: all experts
   Policy policy;
   FetcherOptions fetcher;
-};
-
-struct EngineEvent {
-  enum class Kind : uint8_t { kPrefill, kToken, kEnd, kNotice };
-  Kind kind;
-  int32_t request = -1;
-  int64_t a = 0;       // prefill: tokens done; token: its id
-  int64_t b = 0;       // prefill: of how many
-  std::string text;    // token: its bytes; end: reason; notice: text
-  std::string detail;  // end: what went wrong
 };
 
 struct CacheSize {
@@ -77,15 +66,10 @@ class Engine {
   // Throws Error(kInvalid) for an empty or too long prompt, an unknown or busy session, bad
   // sampling options.
   int32_t submit(RequestOptions options);
-  int32_t open_session();
   void close_session(int32_t session);
   void cancel(int32_t request);
-
-  // True when poll() would return something.
-  bool wait(double timeout_s);
-  std::vector<EngineEvent> poll();
-  // Of a finished keep_logits request, then forgotten.
-  std::vector<float> take_logits(int32_t request);
+  // Sessions, events, kept logits.
+  [[nodiscard]] RequestTable& requests() { return requests_; }
 
   CacheSize set_cache(uint64_t bytes);
   // From the next step on. `cold` empties the cache and forgets use counts.
@@ -110,8 +94,7 @@ class Engine {
   void finish(Request& request, const char* reason, const std::string& detail);
   void finish_result(const Stepper::Result& result);
   void fail_all(const std::string& why);
-  void emit(EngineEvent event);
-  std::unique_ptr<Session> make_session() const;
+  void wake();
   [[nodiscard]] CacheSize cache_size(std::string reason);
 
   EngineOptions options_;
@@ -123,6 +106,8 @@ class Engine {
   std::unique_ptr<Stepper> stepper_;
   Tracer tracer_{1 << 16};
 
+  RequestTable requests_;
+
   // Engine thread only.
   std::vector<std::unique_ptr<Request>> active_;
   std::vector<int32_t> free_rows_;
@@ -132,22 +117,13 @@ class Engine {
 
   std::mutex mutex_;
   std::condition_variable work_;  // for the engine thread
-  std::condition_variable news_;  // for wait()
   // Guarded by mutex_.
-  std::deque<std::unique_ptr<Request>> queue_;
-  std::map<int32_t, std::unique_ptr<Session>> sessions_;
-  std::map<int32_t, Request*> requests_;  // queued or active
-  std::map<int32_t, std::vector<float>> kept_logits_;
-  std::deque<EngineEvent> events_;
   std::optional<std::pair<Policy, bool>> new_policy_;
-  int32_t next_request_ = 0;
-  int32_t next_session_ = 0;
   uint64_t n_steps_ = 0;
-  int32_t n_active_ = 0;
   bool stop_ = false;
 
-  std::vector<Record> resizes_;  // guarded by the feed's lock: the tracer has one writer, resizes
-                                 // come from any thread
+  // Resizes come from any thread, but the tracer has one writer. Guarded by the feed's lock.
+  std::vector<Record> resizes_;
   std::mutex drain_mutex_;
   std::jthread thread_;  // last: it uses all of the above
 };

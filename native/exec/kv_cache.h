@@ -39,7 +39,7 @@ class KvCache {
   }  // F16
   [[nodiscard]] ggml_tensor* values(int32_t layer) const {
     return values_[static_cast<size_t>(layer)];
-  }                                                          // F16
+  }  // F16
   [[nodiscard]] ggml_tensor* mask() const { return mask_; }  // F16 [capacity]: 0 or -inf
 
  private:

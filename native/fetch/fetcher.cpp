@@ -204,6 +204,7 @@ void Fetcher::serve(int32_t index, const Part& part, std::unique_lock<std::mutex
     record.begin_ns = part.begin_ns;
     record.end_ns = now_ns();
     record.a = static_cast<int64_t>(part.bytes);
+    record.part = static_cast<uint16_t>(part.offset / kMinPartBytes);
     reader.ring.push(record);
   }
   lock.lock();

@@ -11,13 +11,13 @@
 namespace runahead {
 
 enum class Event : uint8_t {
-  kStep,       // one decode step: begin..end; a = requests, b = groups
-  kFront,      // attention and router of layer 0: a = requests
-  kGroup,      // one group on the device: layer, a = jobs, b = bit mask of request % 32
-  kHead,       // LM head: a = rows
-  kSample,     // sampling of one step: a = requests
-  kFetch,      // one demand read: layer, expert, request = first job that needed it; a = bytes, b =
-               // slot
+  kStep,    // one decode step: begin..end; a = requests, b = groups
+  kFront,   // attention and router of layer 0: a = requests
+  kGroup,   // one group on the device: layer, a = jobs, b = bit mask of request % 32
+  kHead,    // LM head: a = rows
+  kSample,  // sampling of one step: a = requests
+  kFetch,   // one demand read, or a part of one: layer, expert, request = first job that needed it;
+           // a = bytes, b = slot
   kPrefetch,   // one predicted read: as kFetch
   kHit,        // cache decisions, instant (begin == end): layer, expert, request; a = slot
   kJoin,       //   the expert was already being fetched
@@ -43,8 +43,9 @@ struct Record {
   int64_t b = 0;
   uint8_t event = 0;  // Event
   uint8_t lane = 0;
-  uint16_t reserved0 = 0;
-  uint32_t reserved1 = 0;
+  uint16_t part =
+      0;  // kFetch, kPrefetch: 0 for the first bytes of the record, so it counts records
+  uint32_t reserved = 0;
 };
 static_assert(sizeof(Record) == 56);
 
