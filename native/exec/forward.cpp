@@ -9,8 +9,9 @@
 namespace runahead {
 namespace {
 
-// Decode graphs kept; each holds a few hundred kilobytes per request of intermediate results.
-constexpr size_t kCachedGraphs = 48;
+// Bounds of the decode graphs kept: how many, and the memory of their intermediate results.
+constexpr size_t kCachedGraphs = 64;
+constexpr size_t kCachedBytes = size_t{64} << 20;
 
 }  // namespace
 
@@ -40,8 +41,10 @@ JobGraph& Forward::job_graph(Start start, Layers layers, const Batch& batch) {
   auto job =
       std::make_unique<JobGraph>(start, layers, batch, family_, hparams_, &exactness_, memory_);
   job->graph().allocate(device_.buffer_type());
+  cached_bytes_ += job->graph().memory_bytes();
   jobs_.emplace_front(std::move(key), std::move(job));
-  if (jobs_.size() > kCachedGraphs) {
+  while (jobs_.size() > 1 && (jobs_.size() > kCachedGraphs || cached_bytes_ > kCachedBytes)) {
+    cached_bytes_ -= jobs_.back().second->graph().memory_bytes();
     jobs_.pop_back();
   }
   return *jobs_.front().second;

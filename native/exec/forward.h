@@ -60,8 +60,9 @@ class Forward {
   DeviceMemory& memory_;
   Exactness exactness_;
   std::list<std::pair<JobKey, std::unique_ptr<JobGraph>>> jobs_;  // decode, last used first
-  std::unique_ptr<JobGraph> chunk_job_;                           // the last prefill graph
-  ggml_gallocr_ptr shared_;  // intermediates of uncached graphs, one at a time
+  size_t cached_bytes_ = 0;
+  std::unique_ptr<JobGraph> chunk_job_;  // the last prefill graph
+  ggml_gallocr_ptr shared_;              // intermediates of uncached graphs, one at a time
   int64_t device_ns_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -52,25 +53,39 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
   waited_ns_ = 0;
   n_groups_ = 0;
   std::vector<State> states;
+  std::vector<Result> results;
   for (Request* request : requests) {
     KvCache& kv = request->session->kv;
-    kv.reserve(kv.length() + 1);
-    kv.set_length(kv.length() + 1);
-    states.push_back({request, {}, {}, "", false});
+    try {
+      kv.reserve(kv.length() + 1);
+      kv.set_length(kv.length() + 1);
+      states.push_back({request, {}, {}, "", false});
+    } catch (const Error& error) {  // no memory for a longer text: the others go on
+      results.push_back({request, false, error.what()});
+    }
+  }
+  if (states.empty()) {
+    return results;
   }
   // Columns of similar length stand together, so that fewer shapes of graphs are needed.
   std::stable_sort(states.begin(), states.end(), [](const State& a, const State& b) {
     return kv_bucket(a.request->session->kv.length()) < kv_bucket(b.request->session->kv.length());
   });
   used_waves_ = !start_step(states);
-  if (used_waves_) {
-    decode_by_waves(states);
-  } else {
-    decode_by_scheduler(states);
+  try {
+    if (used_waves_) {
+      decode_by_waves(states);
+    } else {
+      decode_by_scheduler(states);
+    }
+  } catch (const std::exception& error) {  // the device failed; what it computed is lost
+    for (State& state : states) {
+      state.error = error.what();
+    }
+    abandon(states);
   }
 
   Batch finished;
-  std::vector<Result> results;
   for (State& state : states) {
     KvCache& kv = state.request->session->kv;
     Result result{state.request, state.cancelled, state.error};
@@ -107,6 +122,20 @@ void Stepper::issue(State& state, int32_t layer, const RoutingResult& routing, s
   const auto issued = feed_.scheduler().routed(state.request->id, layer, state.experts);
   feed_.issued(issued);
   tracer_.cache_decisions(state.request->id, issued, hparams_.n_expert);
+}
+
+void Stepper::abandon(const std::vector<State>& states) {
+  const auto lock = feed_.lock();
+  if (running_group_) {
+    feed_.scheduler().group_finished(*std::exchange(running_group_, std::nullopt), true);
+  }
+  if (running_wave_) {
+    feed_.waves().finish_wave(*std::exchange(running_wave_, std::nullopt));
+  }
+  for (const State& state : states) {
+    feed_.scheduler().cancel(state.request->id);
+  }
+  feed_.waves().abandon();
 }
 
 void Stepper::leave_cancelled(std::vector<State>& states) {
@@ -154,7 +183,8 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
   while (true) {
     leave_failed(states);
     leave_cancelled(states);
-    const std::optional<Group> group = scheduler.next_group();
+    running_group_ = scheduler.next_group();
+    const std::optional<Group>& group = running_group_;
     if (!group) {
       if (scheduler.step_finished()) {
         return;
@@ -194,6 +224,7 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
         }
       }
     }
+    running_group_.reset();
   }
 }
 
@@ -232,7 +263,8 @@ bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request,
       waves.abandon();
       break;
     }
-    const std::optional<Waves::Wave> wave = waves.next_wave();
+    running_wave_ = waves.next_wave();
+    const std::optional<Waves::Wave>& wave = running_wave_;
     if (!wave) {
       wait(lock);
       tracer_.cache_decisions(request, feed_.take_issued_by_readers(), hparams_.n_expert);
@@ -253,7 +285,7 @@ bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request,
                  n_pairs);
     ++n_waves;
     lock.lock();
-    waves.finish_wave(*wave);
+    waves.finish_wave(*std::exchange(running_wave_, std::nullopt));
     issued = waves.issued();
     feed_.issued(issued);
     tracer_.cache_decisions(request, issued, hparams_.n_expert);
@@ -306,11 +338,20 @@ void Stepper::decode_by_waves(std::vector<State>& states) {
 }
 
 Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
+  try {
+    return prefill_chunk(request, logits);
+  } catch (const std::exception& error) {
+    abandon({});
+    return {&request, false, error.what()};
+  }
+}
+
+Stepper::Result Stepper::prefill_chunk(Request& request, std::vector<float>& logits) {
   const int64_t begin = now_ns();
   tracer_.set_step(-1);
   KvCache& kv = request.session->kv;
   const int32_t position = request.n_prefilled;
-  const int32_t n = std::min(prefill_chunk_, request.n_prompt() - position);
+  const int32_t n = std::min(chunk_, request.n_prompt() - position);
   const bool last_chunk = position + n == request.n_prompt();
   const bool keep_logits = request.options.keep_logits;
   kv.reserve(position + n);

@@ -34,11 +34,7 @@ class Stepper {
 
   Stepper(Forward& forward, ExpertFeed& feed, Tracer& tracer, const Hparams& hparams,
           int32_t prefill_chunk)
-      : forward_(forward),
-        feed_(feed),
-        tracer_(tracer),
-        hparams_(hparams),
-        prefill_chunk_(prefill_chunk) {}
+      : forward_(forward), feed_(feed), tracer_(tracer), hparams_(hparams), chunk_(prefill_chunk) {}
 
   // One token for every request: computes next_token, writes its keys and values. Fills `logits`
   // [requests that did not leave, n_vocab] in the order of the results.
@@ -73,6 +69,9 @@ class Stepper {
                  const std::function<bool()>& stop, int32_t& n_waves);
   // REQUIRES: the feed's lock is held.
   void issue(State& state, int32_t layer, const RoutingResult& routing, size_t column);
+  Result prefill_chunk(Request& request, std::vector<float>& logits);
+  // After an exception: nothing of the step or chunk stays pinned or queued.
+  void abandon(const std::vector<State>& states);
   void leave_cancelled(std::vector<State>& states);
   void leave_failed(std::vector<State>& states);
   [[nodiscard]] Lane lane_of(const Request& request) const;
@@ -82,10 +81,12 @@ class Stepper {
   ExpertFeed& feed_;
   Tracer& tracer_;
   const Hparams& hparams_;
-  int32_t prefill_chunk_;
+  int32_t chunk_;  // most tokens of one prefill
   int32_t step_ = 0;
   int32_t n_groups_ = 0;
   int64_t waited_ns_ = 0;
+  std::optional<Group> running_group_;
+  std::optional<Waves::Wave> running_wave_;
   bool used_waves_ = false;
 };
 

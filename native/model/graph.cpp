@@ -82,6 +82,10 @@ void Graph::allocate(ggml_backend_buffer_type_t type) {
   allocate_from(allocator_.get());
 }
 
+size_t Graph::memory_bytes() const {
+  return allocator_ == nullptr ? 0 : ggml_gallocr_get_buffer_size(allocator_.get(), 0);
+}
+
 void Graph::allocate_from(ggml_gallocr_t shared) {
   if (!ggml_gallocr_alloc_graph(shared, graph_)) {
     throw Error(ErrorCode::kNoMemory, "no memory for the intermediate results of a graph");

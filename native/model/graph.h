@@ -66,6 +66,8 @@ class Graph {
   // graph at a time. REQUIRES: bound.
   void allocate(ggml_backend_buffer_type_t type);
   void allocate_from(ggml_gallocr_t shared);
+  // Of its own intermediates.
+  [[nodiscard]] size_t memory_bytes() const;
 
  private:
   struct Placeholder {

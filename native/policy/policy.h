@@ -1,6 +1,6 @@
 // policy/policy.h
 //
-// A run is described by five names. Presets are rivals and ourselves (DESIGN section 4); every
+// A run is described by five names. Presets are rivals and ourselves; every
 // preset is an honest one: same kernels, same store, same readers.
 //
 // A later policy adds its name to the table in policy.cpp, and its code to the room that decides:

@@ -1,7 +1,7 @@
 // sched/waves.h
 //
 // Waves computes the experts of one layer when they may be more than the cache holds: prefill
-// chunks, and decode with a cache smaller than the deadlock rule wants (DESIGN section 9). Experts
+// chunks, and decode with a cache smaller than the deadlock rule wants. Experts
 // are pinned as slots allow, resident ones first; every wave takes those that are ready, and its
 // release lets more in. Each expert is fetched at most once.
 //

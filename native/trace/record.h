@@ -17,7 +17,7 @@ enum class Event : uint8_t {
   kHead,    // LM head: a = rows
   kSample,  // sampling of one step: a = requests
   kFetch,   // one demand read, or a part of one: layer, expert, request = first job that needed it;
-           // a = bytes, b = slot
+            // a = bytes, b = slot
   kPrefetch,   // one predicted read: as kFetch
   kHit,        // cache decisions, instant (begin == end): layer, expert, request; a = slot
   kJoin,       //   the expert was already being fetched

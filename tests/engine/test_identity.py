@@ -1,4 +1,4 @@
-"""A request's logits have the same bits whatever runs beside it and whatever the cache does (DESIGN: exactness)."""
+"""A request's logits have the same bits whatever runs beside it and whatever the cache does."""
 
 from typing import Any
 
