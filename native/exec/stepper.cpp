@@ -158,20 +158,27 @@ void Stepper::leave_failed(std::vector<State>& states) {
   }
 }
 
-void Stepper::decode_by_scheduler(std::vector<State>& states) {
-  std::map<RequestId, State*> by_id;
+Batch Stepper::front(const std::vector<State>& states, RoutingResult& routing) {
   Batch batch;
   std::vector<int32_t> tokens;
-  for (State& state : states) {
-    by_id[state.request->id] = &state;
+  for (const State& state : states) {
     batch.lanes.push_back(lane_of(*state.request));
     tokens.push_back(state.request->next_token);
   }
   batch.n = static_cast<int32_t>(states.size());
-  RoutingResult routing;
-  const int64_t front = now_ns();
+  const int64_t begin = now_ns();
   forward_.front(batch, tokens, routing);
-  tracer_.span(Event::kFront, front, -1, 0, batch.n, 0);
+  tracer_.span(Event::kFront, begin, -1, 0, batch.n, 0);
+  return batch;
+}
+
+void Stepper::decode_by_scheduler(std::vector<State>& states) {
+  std::map<RequestId, State*> by_id;
+  for (State& state : states) {
+    by_id[state.request->id] = &state;
+  }
+  RoutingResult routing;
+  Batch batch = front(states, routing);
 
   std::unique_lock lock = feed_.lock();
   Scheduler& scheduler = feed_.scheduler();
@@ -299,17 +306,8 @@ bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request,
 }
 
 void Stepper::decode_by_waves(std::vector<State>& states) {
-  Batch batch;
-  std::vector<int32_t> tokens;
-  for (State& state : states) {
-    batch.lanes.push_back(lane_of(*state.request));
-    tokens.push_back(state.request->next_token);
-  }
-  batch.n = static_cast<int32_t>(states.size());
   RoutingResult routing;
-  const int64_t front = now_ns();
-  forward_.front(batch, tokens, routing);
-  tracer_.span(Event::kFront, front, -1, 0, batch.n, 0);
+  const Batch batch = front(states, routing);
   const auto all_cancelled = [&] {
     return std::all_of(states.begin(), states.end(),
                        [](const State& s) { return s.request->cancelled.load(); });

@@ -60,6 +60,8 @@ class Stepper {
   // Begins a step of the scheduler, unless the cache is smaller than the deadlock rule wants
   // (paper 4.4).
   [[nodiscard]] bool start_step(const std::vector<State>& states);
+  // Runs layer 0's attention and router for all; the batch of all.
+  Batch front(const std::vector<State>& states, RoutingResult& routing);
   void decode_by_scheduler(std::vector<State>& states);
   void decode_by_waves(std::vector<State>& states);
   // Runs all experts of `layer` for the batch; false: a read failed (the reason in `error`) or
