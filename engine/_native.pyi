@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 class NativeError(Exception):
-    """args: (code, message); code is bad_file, unsupported, io, no_space, no_memory, invalid or cancelled."""
+    """args: (code, message).
+
+    code is bad_file, unsupported, io, no_space, no_memory, invalid or cancelled.
+    """
 
 # What a running job reports: (stage, bytes or items done, of how many) -> go on? False cancels with
 # NativeError("cancelled", ...). Called at most a few times a second, with the GIL held.
@@ -22,10 +25,11 @@ def quantize(type: str, rows: NDArray[np.float32]) -> NDArray[np.uint8]:
 def inspect(path: str) -> dict[str, Any]:
     """What a GGUF holds, read defensively.
 
-    {"path", "files": [{"path", "bytes"}], "architecture", "name", "supported": bool, "reason": str ("" when supported),
-     "n_layer", "n_moe_layer", "n_embd", "n_expert", "n_expert_used", "context_length", "n_vocab",
-     "expert_bytes": [distinct bytes of one expert's record], "experts_total_bytes", "other_bytes",
-     "types": {type name: bytes}, "chat_template": str | None, "fingerprint": int,
+    {"path", "files": [{"path", "bytes"}], "architecture", "name", "supported": bool,
+     "reason": str ("" when supported), "n_layer", "n_moe_layer", "n_embd", "n_expert",
+     "n_expert_used", "context_length", "n_vocab",
+     "expert_bytes": [distinct bytes of one expert's record], "experts_total_bytes",
+     "other_bytes", "types": {type name: bytes}, "chat_template": str | None, "fingerprint": int,
      "metadata": [(key, text)], "tensors": [(name, type, [ne...], bytes)]}
     """
 
@@ -43,8 +47,13 @@ def write_pack(
     {"path", "bytes", "experts", "layout": what it became}
     """
 
-def check_pack(pack_path: str, model_path: str, verify: bool, progress: Progress | None = None) -> str:
-    """"" when the pack is whole and belongs to the model (verify: every checksum), else why not."""
+def check_pack(
+    pack_path: str, model_path: str, verify: bool, progress: Progress | None = None
+) -> str:
+    """Why the pack cannot serve the model; "" when it is whole and belongs to it.
+
+    verify: every checksum, too.
+    """
 
 class Engine:
     """One open model. Thread-safe; blocking calls release the GIL."""
@@ -69,11 +78,17 @@ class Engine:
         progress: Progress | None = None,
     ) -> None: ...
     def info(self) -> dict[str, Any]:
-        """n_layer, n_embd, n_expert, n_expert_used, n_vocab, context, record_bytes (largest class), n_experts_total,
-        experts_total_bytes, resident_bytes (weights that always stay), store, weight_layout, device, n_threads,
-        chat_template (str or None), bos_token, eos_token, add_bos, cache_slots, cache_bytes, min_cache_bytes."""
+        """What the open model is; constant, but for cache_slots and cache_bytes.
 
-    def tokenize(self, text: str, add_special: bool = True, parse_special: bool = True) -> list[int]: ...
+        architecture, n_layer, n_embd, n_expert, n_expert_used, n_vocab, context, record_bytes
+        (largest class), n_experts_total, experts_total_bytes, resident_bytes (weights that always
+        stay), store, weight_layout, device, n_threads, n_readers, chat_template (str or None),
+        bos_token, eos_token, add_bos, cache_slots, cache_bytes, min_cache_bytes.
+        """
+
+    def tokenize(
+        self, text: str, add_special: bool = True, parse_special: bool = True
+    ) -> list[int]: ...
     def token_piece(self, token: int, special: bool = False) -> bytes: ...
     def is_end(self, token: int) -> bool: ...
     def submit(
@@ -93,7 +108,10 @@ class Engine:
         forced: list[int] = ...,  # tests: take these tokens instead of sampled ones
         keep_logits: bool = False,  # tests: keep the logits of every position
     ) -> int:
-        """Queue a request; its id. Raises NativeError("invalid") when prompt + max_tokens exceed the context."""
+        """Queue a request; its id.
+
+        Raises NativeError("invalid") when prompt + max_tokens exceed the context.
+        """
 
     def open_session(self) -> int: ...
     def close_session(self, session: int) -> None: ...
@@ -106,28 +124,45 @@ class Engine:
 
         (request, "prefill", tokens done, of how many)
         (request, "token", token id, piece: bytes)
-        (request, "end", reason, detail)   reason: stop | length | cancelled | error; detail: text, "" unless error
+        (request, "end", reason, detail)   reason: stop | length | cancelled | error;
+                                           detail: text, "" unless error
         (-1, "notice", text)               something a person should know, e.g. a fallback to waves
         """
 
     def take_logits(self, request: int) -> NDArray[np.float32]:
-        """[positions, n_vocab] of a finished keep_logits request: every prompt position, then every decode step."""
+        """[positions, n_vocab] of a finished keep_logits request.
+
+        Every prompt position, then every decode step.
+        """
 
     def set_cache(self, bytes: int) -> dict[str, Any]:
-        """Resize the expert cache, also while requests run. {"cache_bytes", "cache_slots", "reason": "" or why clamped}"""
+        """Resize the expert cache, also while requests run.
+
+        {"cache_bytes", "cache_slots", "reason": "" or why clamped}
+        """
 
     def set_policy(self, policy: str, cold: bool = False) -> None:
-        """From the next step on; cold empties the cache and forgets use counts. Raises NativeError("invalid")."""
+        """From the next step on; cold empties the cache and forgets use counts.
+
+        Raises NativeError("invalid").
+        """
 
     def set_link(self, bytes_per_s: int) -> None: ...
     def stats(self) -> dict[str, Any]:
-        """Counters since opening: steps, hits, misses, joined, evicted, prefetched, wasted, failed, fetched_bytes,
-        cache_slots, cache_in_use, cache_bytes, active_requests, queued_requests, dropped_records, peak_bytes."""
+        """Counters since opening.
+
+        steps, hits, misses, joined, evicted, prefetched, wasted, failed, fetched_bytes,
+        cache_slots, cache_in_use, cache_bytes, active_requests, queued_requests, dropped_records,
+        peak_bytes.
+        """
 
     def drain(self) -> tuple[bytes, int]:
-        """Trace records since the last call, as bytes of RECORD_DTYPE, and how many were ever dropped."""
+        """Trace records since the last call, as bytes of RECORD_DTYPE; how many were dropped."""
 
     def progress_table(self) -> list[tuple[int, int, str, int]]:
-        """(request, layer, state: routing|blocked|ready|running|done, missing experts) of the current step."""
+        """The current step: (request, layer, state, missing experts) of every request in it.
+
+        state is routing, blocked, ready, running or done.
+        """
 
     def close(self) -> None: ...

@@ -11,14 +11,12 @@ import msgspec
 import numpy as np
 
 from engine import errors, metrics, trace
+from engine.bench_decode import decode
 from engine.bench_prompts import bench_prompts
 from engine.bench_report import BenchReport, BenchRun, ratios_of
 from engine.cache_size import CacheSize
 from engine.engine import Engine
-from engine.events import Finished, Piece
 from engine.link_speed import LinkSpeed
-from engine.request import Request, RequestId
-from engine.sampling import SamplingParams
 from engine.versions import machine, versions
 
 # (steps done, of how many in all, what runs now); called between polls.
@@ -134,34 +132,23 @@ class Bench:
     def _decode(self, n: int, link: LinkSpeed, label: str) -> tuple[trace.Records, int]:
         """Run n requests to their end; their records, and the step after which the link was set."""
         engine, plan = self._engine, self._plan
-        engine.drain_events()
-        tokens: dict[RequestId, list[int]] = {}
-        for at in range(n):
-            params = SamplingParams(
-                temperature=1, seed=plan.seed + at, max_tokens=plan.steps + 1, ignore_end=True
-            )
-            tokens[engine.submit(Request(tokens=self._prompts[at], params=params))] = []
-        running = set(tokens)
-        records = []
         first_step = None
-        while running:
-            engine.wait(0.1)
-            for event in engine.poll():
-                if isinstance(event, Piece):
-                    tokens[event.request] += event.tokens
-                elif isinstance(event, Finished):
-                    if event.reason != "length":
-                        raise errors.EngineError(f"{label}: a request failed: {event.detail}")
-                    running.discard(event.request)
-            if first_step is None and all(tokens.values()):
+
+        def polled(tokens: list[list[int]]) -> None:
+            nonlocal first_step
+            if first_step is None and all(tokens):
                 engine.set_link(link)
                 first_step = engine.stats().steps
-            records.append(engine.drain_events())
-            done = max(0, min(map(len, tokens.values())) - 1)
+            done = max(0, min(map(len, tokens)) - 1)
             self._on_progress(self._steps_done + done, plan.total_steps, label)
-        for at, found in enumerate(tokens.values()):
+
+        try:
+            streams, records = decode(engine, self._prompts[:n], plan.steps, plan.seed, polled)
+        except errors.EngineError as error:
+            raise errors.EngineError(f"{label}: {error.message}", error.hint) from error
+        for at, found in enumerate(streams):
             self._compare(at, tuple(found), label)
-        return np.concatenate(records), first_step or 0
+        return records, first_step or 0
 
     def _measured(
         self, records: trace.Records, n: int, first_step: int, label: str

@@ -103,8 +103,8 @@ def step_table(records: Records) -> Steps:
     table["misses"] = _per_step(table, trace.of(records, Event.MISS)["step"])
     table["joined"] = _per_step(table, trace.of(records, Event.JOIN)["step"])
     whole = records[records["part"] == 0]  # an expert read in parts counts once
-    table["fetched"] = _per_step(table, trace.of(whole, *LINK_EVENTS)["step"])
-    table["prefetched"] = _per_step(table, trace.of(whole, Event.PREFETCH)["step"])
+    table["fetched"] = _begun_within(begins, ends, trace.of(whole, *LINK_EVENTS))
+    table["prefetched"] = _begun_within(begins, ends, trace.of(whole, Event.PREFETCH))
     table["wasted"] = _per_step(table, _wasted(records)["step"])
     spent = scheduler["end_ns"] - scheduler["begin_ns"]
     table["scheduler_ms"] = _per_step(table, scheduler["step"], spent) / 1e6
@@ -176,6 +176,15 @@ def _per_step(
     known = table["step"][order][at] == steps
     np.add.at(sums, order[at[known]], 1 if weights is None else weights[known])
     return sums
+
+
+def _begun_within(
+    begins: NDArray[np.int64], ends: NDArray[np.int64], records: Records
+) -> NDArray[np.int64]:
+    """How many records began within each step; what prefill reads between steps is left out."""
+    at = np.searchsorted(begins, records["begin_ns"], side="right") - 1
+    at = at[(at >= 0) & (records["begin_ns"] <= ends[at])] if len(begins) else at[:0]
+    return np.bincount(at, minlength=len(begins)).astype(np.int64)
 
 
 def _wasted(records: Records) -> Records:

@@ -61,6 +61,11 @@ _CALIBRATED = {
 }
 
 
+def is_calibrated(shape_name: str) -> bool:
+    """Whether a shape's routing is made to behave like a real model's."""
+    return shape_name in _CALIBRATED
+
+
 def dynamics_like(shape_name: str) -> Dynamics:
     """The constants for a shape of SHAPES; those of "tiny" are not calibrated."""
     return _CALIBRATED.get(shape_name, Dynamics())

@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 
 Routing = NDArray[np.int32]
 
+# For 8 requests and 30 % of the experts cached.
+PAPER_LFU_HIT = 0.54
+PAPER_PREFETCH_WASTE = (0.51, 0.64)
+
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """Measured by replaying routing through one cache for all layers, in lockstep.
@@ -52,7 +56,7 @@ def calibrate(
 ) -> Calibration:
     """Replay recorded routing.
 
-    routing: [steps, requests, layers, experts per token], ids 0 .. n_expert - 1.
+    routing: [steps, requests, layers, experts per token], ids 0 .. n_expert - 1; 3 steps or more.
     predicted: [steps, requests, layers, n], the ids foretold for each layer; layer 0 is ignored.
     warm_up: steps that fill the cache and are not counted; None: the first half.
     """
@@ -72,13 +76,13 @@ def calibrate(
         "lfu_use_hit": lfu.use_hits / routing[warm_up:].size,
         "repeat_share": _share_found(routing[warm_up + 1 :], routing[warm_up:-1]),
     }
-    if predicted is None:
+    if predicted is None or n_layer == 1:  # layer 0 is never foretold
         return Calibration(**shared)
     ahead = _replay(routing, n_expert, n_slot, warm_up, frequency=True, predicted=predicted)
     return Calibration(
         **shared,
         prefetch_waste=1 - ahead.prefetched_needed / max(1, ahead.prefetched),
-        prefetch_per_layer=ahead.prefetched / ((n_step - warm_up) * max(1, n_layer - 1)),
+        prefetch_per_layer=ahead.prefetched / ((n_step - warm_up) * (n_layer - 1)),
         prediction_recall=_share_found(routing[warm_up:, :, 1:], predicted[warm_up:, :, 1:]),
     )
 

@@ -1,6 +1,7 @@
 """`runahead bench`: measure policies against each other."""
 
 import argparse
+import os
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,7 @@ from engine.cli.arguments import (
     listed,
     positive,
 )
+from engine.cli.bench_routing import run_routing
 from engine.cli.generate import STAGES
 from engine.cli.terminal import native_progress, note, progress_bars, stdout, visible
 from engine.engine import Engine
@@ -69,6 +71,11 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         "--prompt-tokens", type=positive, default=64, metavar="N", help="default: 64"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N")
+    parser.add_argument(
+        "--routing",
+        action="store_true",
+        help="compare no policies, but measure how the model routes: what caches would hit",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     add_engine_arguments(parser)
     parser.set_defaults(run=run)
@@ -86,6 +93,8 @@ def run(args: argparse.Namespace) -> int:
         prompt_tokens=args.prompt_tokens,
         seed=args.seed,
     )
+    if args.routing:
+        return run_routing(args)
     with native.translated():
         for policy in plan.policies:
             native.parse_policy(policy)
@@ -99,6 +108,8 @@ def run(args: argparse.Namespace) -> int:
         max_requests=max(plan.requests),
         run_log=False,
     )
+    if busy := _busy():
+        note(busy)
     with native_progress(STAGES) as progress:
         engine = Engine.open(args.model, options, progress)
     with engine, progress_bars() as bars:
@@ -112,6 +123,17 @@ def run(args: argparse.Namespace) -> int:
         write_atomically(args.json, msgspec.json.format(msgspec.json.encode(report)) + b"\n")
     _show(report)
     return 0
+
+
+def _busy() -> str:
+    """Why the machine is no place to measure now; "" when it is quiet."""
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load <= cores:
+        return ""
+    return (
+        f"This machine is busy (load {load:.1f} on {cores} cores), so the figures mean little:"
+        " compute threads wait for each other many times a step. Close other programs, or wait."
+    )
 
 
 def _show(report: BenchReport) -> None:

@@ -5,7 +5,10 @@ from pathlib import Path
 
 from engine import errors, sizes
 from engine.cli.arguments import Commands, positive
+from engine.cli.routing_table import routing_table
 from engine.cli.terminal import native_progress, stdout
+
+STAGES = {"write": "Writing", "calibrate": "Measuring its routing"}
 
 
 def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -27,16 +30,22 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         "--vocab", type=Path, metavar="GGUF", help="take the vocabulary of this file"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the weights (default: 0)")
+    parser.add_argument(
+        "--no-calibration",
+        action="store_true",
+        help="do not measure afterwards how such a model routes (which takes about half a minute)",
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the model."""
+    """Write the model, and measure its routing where that is made to be like a real model's."""
     from engine.bench_models.errors import BenchModelError
     from engine.bench_models.make_model import make_model
+    from engine.bench_models.network import is_calibrated
 
     try:
-        with native_progress({"write": "Writing"}) as progress:
+        with native_progress(STAGES) as progress:
             made = make_model(
                 args.path,
                 like=args.like,
@@ -44,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
                 type=args.type,
                 vocab=args.vocab,
                 seed=args.seed,
+                calibration=is_calibrated(args.like) and not args.no_calibration,
                 progress=progress,
             )
     except BenchModelError as error:
@@ -54,4 +64,7 @@ def run(args: argparse.Namespace) -> int:
         markup=False,
         soft_wrap=True,
     )
+    if made.calibration:
+        title = "How such a model routes, by a narrow version of it"
+        stdout().print(routing_table([made.calibration], title))
     return 0

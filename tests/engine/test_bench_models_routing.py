@@ -58,6 +58,11 @@ def test_prefetches_count_only_absent_experts() -> None:
     assert c.prefetch_waste is not None
 
 
+def test_one_layer_has_no_next_router() -> None:
+    routing = np.random.default_rng(2).integers(0, 8, (20, 2, 1, 2)).astype(np.int32)
+    assert calibrate(routing, 8, routing).prefetch_waste is None
+
+
 def test_repeats_are_counted_per_request() -> None:
     # The first request repeats itself always, the second never.
     routing = _routing([[[[0]], [[1 + step % 2]]] for step in range(20)])

@@ -324,6 +324,33 @@ def test_a_model_cannot_steer_the_terminal() -> None:
     assert visible("a\x1b]0;title\x07b\x9b31mc\td\n") == "a\ufffd]0;title\ufffdb\ufffd31mc\td\n"
 
 
+@pytest.mark.parametrize(("load", "told"), [(3.5, True), (2.0, False)])
+def test_bench_warns_on_a_busy_machine(
+    model: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    load: float,
+    told: bool,
+) -> None:
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    args = (
+        "--steps",
+        4,
+        "--rounds",
+        1,
+        "--requests",
+        2,
+        "--policies",
+        "bevy",
+        "--prompt-tokens",
+        4,
+    )
+    code, _, err = output(capsys, "bench", model, *args)
+    assert code == 0
+    assert ("busy (load 3.5 on 2 cores)" in err) == told
+
+
 def test_notices_belong_to_no_reply() -> None:
     assert not hasattr(Notice("x"), "request")
 

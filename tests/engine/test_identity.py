@@ -26,7 +26,12 @@ def beside_others(engine: Engine, n: int) -> NDArray[np.float32]:
     """The same request's logits, decoded with n - 1 others of other lengths."""
     options: dict[str, Any] = {"keep_logits": True, "ignore_end": True}
     others = [
-        engine.submit(text_tokens(5 + 17 * i, seed=10 + i), max_tokens=30, forced=text_tokens(30, seed=i), **options)
+        engine.submit(
+            text_tokens(5 + 17 * i, seed=10 + i),
+            max_tokens=30,
+            forced=text_tokens(30, seed=i),
+            **options,
+        )
         for i in range(n - 1)
     ]
     request = engine.submit(PROMPT, forced=FORCED, max_tokens=len(FORCED), **options)
@@ -55,13 +60,22 @@ def test_policy_and_cache_size_do_not_matter(type: str, policy: str) -> None:
     smallest = info["min_cache_bytes"]
     for size in (smallest, 2 * smallest, 4 * smallest, info["experts_total_bytes"] // 2):
         engine.set_cache(size)
-        np.testing.assert_array_equal(beside_others(engine, 4), expected, err_msg=f"{size} bytes of cache")
+        np.testing.assert_array_equal(
+            beside_others(engine, 4), expected, err_msg=f"{size} bytes of cache"
+        )
     engine.close()
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"n_readers": 1}, {"staged": True}, {"store": "gguf"}, {"store": "memory"}, {"verify_reads": True}, {"link_bytes_per_s": 200_000_000}],
+    [
+        {"n_readers": 1},
+        {"staged": True},
+        {"store": "gguf"},
+        {"store": "memory"},
+        {"verify_reads": True},
+        {"link_bytes_per_s": 200_000_000},
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("type", ["q8_0", "bf16"])
@@ -91,7 +105,10 @@ def test_resizing_while_running_does_not_matter() -> None:
     info = engine.info()
     sizes = [info["experts_total_bytes"] * i // 10 for i in (9, 1, 5, 2, 10, 3)] * 20
     requests = [
-        engine.submit(PROMPT, forced=FORCED, max_tokens=len(FORCED), keep_logits=True, ignore_end=True) for _ in range(6)
+        engine.submit(
+            PROMPT, forced=FORCED, max_tokens=len(FORCED), keep_logits=True, ignore_end=True
+        )
+        for _ in range(6)
     ]
     ended: set[int] = set()
     for size in sizes:

@@ -4,7 +4,7 @@ import ast
 import inspect
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -13,8 +13,6 @@ import engine
 from engine import _native, trace
 from tests.helpers import fake_native
 
-# name -> (its kind, its default) in order
-Parameters = dict[str, tuple[str, object]]
 NO_DEFAULT = object()
 
 STUB = ast.parse((Path(engine.__file__).parent / "_native.pyi").read_text())
@@ -23,65 +21,117 @@ FUNCTIONS = {node.name: node for node in STUB.body if isinstance(node, ast.Funct
 METHODS = {node.name: node for node in ENGINE.body if isinstance(node, ast.FunctionDef)}
 
 
-def parameters(node: ast.FunctionDef) -> Parameters:
+class Parameter(NamedTuple):
+    kind: str
+    default: object
+    type: ast.expr | None = None
+
+
+Signature = dict[str, Parameter]  # in order
+
+
+def signature(node: ast.FunctionDef) -> Signature:
     arguments = node.args
-    positional = arguments.posonlyargs + arguments.args
-    found: Parameters = {each.arg: ("positional", NO_DEFAULT) for each in positional}
-    for each, default in zip(positional[::-1], arguments.defaults[::-1], strict=False):
-        found[each.arg] = ("positional", _value(default))
-    for each, maybe in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        found[each.arg] = ("keyword", NO_DEFAULT if maybe is None else _value(maybe))
+    assert not arguments.posonlyargs and not arguments.vararg and not arguments.kwarg
+    n_required = len(arguments.args) - len(arguments.defaults)
+    found: Signature = {}
+    for at, each in enumerate(arguments.args):
+        default = arguments.defaults[at - n_required] if at >= n_required else None
+        found[each.arg] = Parameter("positional", _value(default), each.annotation)
+    for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        found[each.arg] = Parameter("keyword", _value(default), each.annotation)
     return found
 
 
-def _value(node: ast.expr) -> object:
+def _value(node: ast.expr | None) -> object:
+    if node is None:
+        return NO_DEFAULT
     if isinstance(node, ast.Constant) and node.value is ...:
         return []  # how a stub writes an empty list
     return ast.literal_eval(node)
 
 
-def built_parameters(function: Any) -> Parameters:
+def built(function: Any) -> ast.FunctionDef:
     """From nanobind's own record of a signature, in which \\0 stands for the first default."""
     ((text, _, defaults),) = function.__nb_signature__
     text = re.sub(r"\\([0-9]+)", lambda match: repr(defaults[int(match[1])]), text)
+    text = re.sub(r"(?:numpy\.)?ndarray\[dtype=(\w+)[^\]]*\]", r"NDArray[np.\1]", text)
+    text = text.replace("collections.abc.Sequence[", "list[")  # lists are what we promise to take
     (node,) = ast.parse(text + ": ...").body
     assert isinstance(node, ast.FunctionDef)
-    return parameters(node)
+    return node
 
 
-def python_parameters(function: Any) -> Parameters:
-    found: Parameters = {}
+def refines(stub: ast.expr | None, native: ast.expr | None) -> bool:
+    """Whether the stub's type is the native one, or says more of it: dict[str, Any] of dict."""
+    assert stub is not None and native is not None
+    if isinstance(native, ast.BinOp):
+        return (
+            isinstance(stub, ast.BinOp)
+            and refines(stub.left, native.left)
+            and refines(stub.right, native.right)
+        )
+    if isinstance(native, ast.Name) and isinstance(stub, ast.Subscript):
+        return ast.dump(native) == ast.dump(stub.value)
+    return ast.unparse(native) == "object" or ast.dump(native) == ast.dump(stub)
+
+
+def assert_same(stub: Signature, other: Signature) -> None:
+    assert list(stub) == list(other)
+    for name, (kind, default, _) in stub.items():
+        assert kind == other[name].kind, name
+        if isinstance(default, float):  # C++ keeps some as single precision
+            assert other[name].default == pytest.approx(default, rel=1e-6), name
+        else:
+            assert other[name].default == default, name
+            assert type(other[name].default) is type(default), name
+
+
+def assert_built_as(stub: ast.FunctionDef, function: Any) -> None:
+    node = built(function)
+    promised, found = signature(stub), signature(node)
+    assert_same(promised, found)
+    for name, parameter in promised.items():
+        if name != "self":
+            assert refines(parameter.type, found[name].type), name
+    assert refines(stub.returns, node.returns)
+
+
+def of_python(function: Any) -> Signature:
+    found: Signature = {}
     for name, each in inspect.signature(function).parameters.items():
         kind = "keyword" if each.kind is each.KEYWORD_ONLY else "positional"
-        found[name] = (kind, NO_DEFAULT if each.default is each.empty else each.default)
+        found[name] = Parameter(kind, NO_DEFAULT if each.default is each.empty else each.default)
     return found
-
-
-def assert_same(stub: Parameters, other: Parameters) -> None:
-    assert list(stub) == list(other)
-    for name, (kind, default) in stub.items():
-        other_kind, other_default = other[name]
-        assert kind == other_kind, name
-        if isinstance(default, float):  # C++ keeps some as single precision
-            assert other_default == pytest.approx(default, rel=1e-6), name
-        else:
-            assert other_default == default, name
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_are_as_the_stub_says(name: str) -> None:
-    if name == "quantize":  # its array types are nanobind's own syntax
-        assert callable(_native.quantize)
-        return
-    assert_same(parameters(FUNCTIONS[name]), built_parameters(getattr(_native, name)))
+    assert_built_as(FUNCTIONS[name], getattr(_native, name))
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_are_as_the_stub_says(name: str) -> None:
-    if name == "take_logits":
-        assert callable(_native.Engine.take_logits)
-        return
-    assert_same(parameters(METHODS[name]), built_parameters(getattr(_native.Engine, name)))
+    assert_built_as(METHODS[name], getattr(_native.Engine, name))
+
+
+@pytest.mark.parametrize(
+    ("stub", "function"),
+    [
+        ("def info(self) -> list: ...", "info"),
+        ("def close_session(self, number: int) -> None: ...", "close_session"),
+        ("def cancel(self, request: str) -> None: ...", "cancel"),
+        ("def cancel(self, *, request: int) -> None: ...", "cancel"),
+        ("def set_policy(self, policy: str, cold: bool = True) -> None: ...", "set_policy"),
+        ("def set_policy(self, policy: str, cold: bool) -> None: ...", "set_policy"),
+        ("def take_logits(self, request: int) -> NDArray[np.float64]: ...", "take_logits"),
+    ],
+)
+def test_a_stub_that_is_wrong_is_found(stub: str, function: str) -> None:
+    (node,) = ast.parse(stub).body
+    assert isinstance(node, ast.FunctionDef)
+    with pytest.raises(AssertionError):
+        assert_built_as(node, getattr(_native.Engine, function))
 
 
 def test_the_module_has_what_the_stub_names_and_nothing_else() -> None:
@@ -104,10 +154,9 @@ def test_trace_records_are_those_that_python_reads() -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_fake_has_the_stubs_functions(name: str) -> None:
-    assert_same(parameters(FUNCTIONS[name]), python_parameters(getattr(fake_native, name)))
+    assert_same(signature(FUNCTIONS[name]), of_python(getattr(fake_native, name)))
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_fake_engine_has_the_stubs_methods(name: str) -> None:
-    found = python_parameters(getattr(fake_native.Engine, name))
-    assert_same(parameters(METHODS[name]), found)
+    assert_same(signature(METHODS[name]), of_python(getattr(fake_native.Engine, name)))

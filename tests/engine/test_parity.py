@@ -8,7 +8,6 @@ from tests.helpers.llama_reference import reference_logits
 from tests.helpers.models import FILE_TYPES, tiny_model
 from tests.helpers.native_runs import logits_of, open_engine, text_tokens
 
-
 # Normalised mean squared error that rounding may make.
 LIMIT = {type: 1e-6 if type == "f32" else 1e-3 for type in FILE_TYPES}
 
@@ -49,8 +48,9 @@ def test_logits_of_decode_match_llama_cpp(type: str) -> None:
     ours = logits_of(engine, tokens[:32], forced=tokens[32:])[32:]
     engine.close()
     error = errors(ours, reference)
-    # Our products are summed in another order (they must not depend on the batch), so a router may decide a tie
-    # between two experts the other way. That is one position in a hundred, and no other position may show it.
+    # Our products are summed in another order (they must not depend on the batch), so a router may
+    # decide a tie between two experts the other way. That is one position in a hundred, and no
+    # other position may show it.
     assert np.quantile(error, 0.95) <= LIMIT[type]
     assert error.mean() <= 1e-3
     check_first_choices(ours, reference)

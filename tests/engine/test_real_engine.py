@@ -87,6 +87,7 @@ def test_the_trace_accounts_for_every_step(tiny: Path) -> None:
     assert len(steps) == stats.steps
     needed = steps["hits"] + steps["misses"] + steps["joined"]
     assert np.all(needed == steps["requests"] * info.n_layer * info.n_expert_used)
+    assert np.all(steps["fetched"] == steps["misses"])  # however many readers shared a record
     assert np.all(steps["jobs"] == steps["requests"] * info.n_layer)
     busy = steps["compute_busy_ms"] + steps["link_busy_ms"] - steps["both_busy_ms"]
     assert np.all(busy <= steps["step_ms"] + 1e-6)

@@ -195,7 +195,8 @@ def test_jsonl_has_the_run_and_one_line_per_event(log: RunLog) -> None:
     steps = [line for line in lines if line["event"] == "step"]
     assert [step["step"] for step in steps] == list(range(10))
     assert set(steps[0]) == {
-        *("begin_ns", "end_ns", "step", "request", "layer", "expert", "a", "b", "event", "lane")
+        *("begin_ns", "end_ns", "step", "request", "layer", "expert", "a", "b", "event", "lane"),
+        "part",  # of an expert that was read in parts
     }
 
 

@@ -12,9 +12,14 @@ _QUIET = llama_cpp.llama_log_callback(lambda level, text, data: None)
 
 
 def reference_logits(
-    model: Path, prompt: list[int], forced: list[int] = []  # noqa: B006
+    model: Path,
+    prompt: list[int],
+    forced: list[int] = [],  # noqa: B006
 ) -> NDArray[np.float32]:
-    """[len(prompt) + len(forced), n_vocab]: the prompt as one batch, `forced` token by token; plain buffers."""
+    """[len(prompt) + len(forced), n_vocab]: the prompt as one batch, `forced` token by token.
+
+    In plain buffers.
+    """
     n_tokens = len(prompt) + len(forced)
     llama_cpp.llama_backend_init()
     llama_cpp.llama_log_set(_QUIET, ctypes.c_void_p(0))
@@ -35,7 +40,10 @@ def reference_logits(
             parts = [prompt, *([token] for token in forced)]
             positions = np.cumsum([0, *map(len, parts)])
             return np.concatenate(
-                [_decode(context, part, int(at), n_vocab) for part, at in zip(parts, positions, strict=False)]
+                [
+                    _decode(context, part, int(at), n_vocab)
+                    for part, at in zip(parts, positions, strict=False)
+                ]
             )
         finally:
             llama_cpp.llama_free(context)

@@ -1,4 +1,4 @@
-"""Runs of the native engine for tests: a pack beside the model, requests to their end, their logits."""
+"""Runs of the native engine for tests: a pack beside the model, requests to their end."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +40,9 @@ def finish(engine: Engine, requests: list[int], timeout_s: float = 120.0) -> dic
     replies = {request: Reply() for request in requests}
     notices: list[str] = []
     while any(not reply.reason for reply in replies.values()):
-        assert engine.wait(timeout_s), f"nothing happened for {timeout_s} s: {engine.progress_table()}"
+        assert engine.wait(timeout_s), (
+            f"nothing happened for {timeout_s} s: {engine.progress_table()}"
+        )
         for request, kind, *rest in engine.poll():
             if kind == "token":
                 replies[request].tokens.append(rest[0])
@@ -54,7 +56,7 @@ def finish(engine: Engine, requests: list[int], timeout_s: float = 120.0) -> dic
 
 
 def logits_of(engine: Engine, prompt: list[int], forced: list[int] = []) -> NDArray[np.float32]:  # noqa: B006
-    """[len(prompt) + len(forced), n_vocab]: the prompt prefilled, `forced` decoded token by token."""
+    """[len(prompt) + len(forced), n_vocab]: `prompt` prefilled, `forced` decoded one by one."""
     request = engine.submit(
         prompt, forced=forced, max_tokens=len(forced), keep_logits=True, ignore_end=True
     )

@@ -1,0 +1,246 @@
+// Plays random operations on an ExpertCache and on a small obvious one, which must agree.
+
+#include "cache/expert_cache.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "base/error.h"
+
+#undef CHECK  // doctest's from here on
+#include <doctest/doctest.h>
+
+using namespace runahead;
+
+namespace {
+
+// The small obvious cache: maps and lists, everything by scanning.
+class ObviousCache {
+ public:
+  ObviousCache(bool lfu, int32_t capacity) : lfu_(lfu), capacity_(capacity) {}
+
+  struct Expert {
+    bool loading = true;
+    int32_t pins = 0;
+    int64_t let_go = 0;  // when it was last let go
+  };
+
+  // outcome, and who is evicted for it; nullopt: refused.
+  std::optional<std::pair<Outcome, std::optional<ExpertId>>> acquire(ExpertId id) {
+    Outcome outcome = Outcome::kMiss;
+    std::optional<ExpertId> evicted;
+    if (resident_.count(id) > 0) {
+      outcome = resident_[id].loading ? Outcome::kJoined : Outcome::kHit;
+    } else if (!make_room(evicted)) {
+      return std::nullopt;
+    }
+    ++resident_[id].pins;
+    ++uses_[id];
+    return std::pair(outcome, evicted);
+  }
+  std::optional<std::optional<ExpertId>> prefetch(ExpertId id) {
+    std::optional<ExpertId> evicted;
+    if (resident_.count(id) > 0 || !make_room(evicted)) {
+      return std::nullopt;
+    }
+    resident_[id];
+    return evicted;
+  }
+  void release(ExpertId id) {
+    --resident_[id].pins;
+    settle(id);
+  }
+  void publish(ExpertId id) {
+    resident_[id].loading = false;
+    settle(id);
+  }
+  void remove(ExpertId id) { resident_.erase(id); }
+  std::set<ExpertId> set_capacity(int32_t capacity) {
+    capacity_ = capacity;
+    std::set<ExpertId> gone;
+    while (in_use() > capacity_ && victim()) {
+      gone.insert(*victim());
+      remove(*victim());
+    }
+    return gone;
+  }
+  void clear() {
+    std::erase_if(resident_, [](const auto& r) { return free(r.second); });
+    uses_.clear();
+  }
+
+  [[nodiscard]] int32_t in_use() const { return static_cast<int32_t>(resident_.size()); }
+  [[nodiscard]] const std::map<ExpertId, Expert>& resident() const { return resident_; }
+  [[nodiscard]] int32_t available() const {
+    return std::max(0, capacity_ - in_use()) +
+           static_cast<int32_t>(std::count_if(resident_.begin(), resident_.end(),
+                                              [](const auto& r) { return free(r.second); }));
+  }
+
+ private:
+  static bool free(const Expert& e) { return !e.loading && e.pins == 0; }
+  void settle(ExpertId id) {
+    if (!free(resident_[id])) {
+      return;
+    }
+    resident_[id].let_go = ++now_;
+    if (in_use() > capacity_) {
+      remove(id);
+    }
+  }
+  [[nodiscard]] std::optional<ExpertId> victim() const {
+    std::optional<ExpertId> best;
+    std::pair<int64_t, int64_t> best_key;
+    for (const auto& [id, e] : resident_) {
+      const auto uses = uses_.find(id);
+      const std::pair key(lfu_ && uses != uses_.end() ? uses->second : 0, e.let_go);
+      if (free(e) && (!best || key < best_key)) {
+        best = id;
+        best_key = key;
+      }
+    }
+    return best;
+  }
+  bool make_room(std::optional<ExpertId>& evicted) {
+    if (in_use() < capacity_) {
+      return true;
+    }
+    evicted = victim();
+    if (evicted) {
+      remove(*evicted);
+    }
+    return evicted.has_value();
+  }
+
+  bool lfu_;
+  int32_t capacity_;
+  int64_t now_ = 0;
+  std::map<ExpertId, Expert> resident_;
+  std::map<ExpertId, int64_t> uses_;
+};
+
+void compare(const ExpertCache& cache, const ObviousCache& model, int32_t n_layer,
+             int32_t n_expert) {
+  std::set<int32_t> slots;
+  for (int32_t layer = 0; layer < n_layer; ++layer) {
+    for (int32_t expert = 0; expert < n_expert; ++expert) {
+      const ExpertId id{layer, expert};
+      const auto it = model.resident().find(id);
+      const bool resident = it != model.resident().end();
+      REQUIRE(cache.slot_of(id).has_value() == resident);
+      if (resident) {
+        REQUIRE((cache.residency(id) == Residency::kLoading) == it->second.loading);
+        REQUIRE(cache.pins(id) == it->second.pins);
+        slots.insert(to_int(*cache.slot_of(id)));
+      }
+    }
+  }
+  REQUIRE(static_cast<int32_t>(slots.size()) == model.in_use());  // no slot is held twice
+  REQUIRE(cache.in_use(0) == model.in_use());
+  REQUIRE(cache.available(0) == model.available());
+}
+
+}  // namespace
+
+TEST_CASE("random operations agree with a small obvious cache") {
+  constexpr int32_t kLayers = 2, kExperts = 6, kMaxSlots = 9;
+  for (const bool lfu : {true, false}) {
+    for (uint32_t seed = 0; seed < 60; ++seed) {
+      CAPTURE(seed);
+      CAPTURE(lfu);
+      std::mt19937 rng(seed);
+      const auto pick = [&](int32_t n) {
+        return static_cast<int32_t>(rng() % static_cast<uint32_t>(n));
+      };
+      ExpertCache cache({kLayers, kExperts, {0, 0}, {kMaxSlots}}, lfu ? "lfu" : "lru");
+      ObviousCache model(lfu, 5);
+      cache.set_capacity(0, 5);
+      // Slots with memory, as the owner of the memory sees it.
+      std::set<int32_t> backed;
+      cache.on_slot_given_up = [&](int32_t, SlotId slot) {
+        REQUIRE(backed.erase(to_int(slot)) == 1);
+      };
+
+      for (int32_t i = 0; i < 400; ++i) {
+        const ExpertId id{pick(kLayers), pick(kExperts)};
+        const auto it = model.resident().find(id);
+        const bool resident = it != model.resident().end();
+        const bool loading = resident && it->second.loading;
+        switch (pick(16)) {
+          case 0:
+          case 1:
+          case 2:
+          case 3:
+          case 4: {
+            const auto got = cache.acquire(id);
+            const auto want = model.acquire(id);
+            REQUIRE(got.has_value() == want.has_value());
+            if (got) {
+              REQUIRE(got->outcome == want->first);
+              REQUIRE(got->evicted == want->second);
+              backed.insert(to_int(got->slot));
+            }
+            break;
+          }
+          case 5:
+          case 6: {
+            const auto got = cache.prefetch(id);
+            const auto want = model.prefetch(id);
+            REQUIRE(got.has_value() == want.has_value());
+            if (got) {
+              REQUIRE(got->evicted == *want);
+              backed.insert(to_int(got->slot));
+            }
+            break;
+          }
+          case 7:
+          case 8:
+          case 9:
+            if (resident && it->second.pins > 0) {
+              model.release(id);
+              cache.release(id);
+            }
+            break;
+          case 10:
+          case 11:
+          case 12:
+            if (loading) {
+              model.publish(id);
+              cache.publish(id);
+            }
+            break;
+          case 13:
+            if (loading) {
+              const bool pinned = it->second.pins > 0;
+              model.remove(id);
+              (pinned || pick(2) == 0) ? cache.fail(id) : cache.withdraw(id);
+            }
+            break;
+          case 14: {
+            const int32_t capacity = pick(kMaxSlots + 1);
+            const std::set<ExpertId> want = model.set_capacity(capacity);
+            std::set<ExpertId> got;
+            for (const auto& vacated : cache.set_capacity(0, capacity)) {
+              got.insert(vacated.id);
+              REQUIRE(backed.erase(to_int(vacated.slot)) == 1);
+            }
+            REQUIRE(got == want);
+            break;
+          }
+          default:
+            if (pick(8) == 0) {
+              model.clear();
+              cache.clear();
+            }
+        }
+        cache.check_integrity();
+        compare(cache, model, kLayers, kExperts);
+        // Memory follows the capacity, save for what is pinned or loading.
+        REQUIRE(static_cast<int32_t>(backed.size()) <=
+                std::max(cache.capacity(0), cache.in_use(0)));
+      }
+    }
+  }
+}
