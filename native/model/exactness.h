@@ -2,9 +2,9 @@
 //
 // Whether a column of a matrix product has the same bits whatever other columns are in the batch.
 // Group composition depends on timing, so decode may only use products for which it does (DESIGN
-// section 8). ggml's kernels differ by type and batch size, so they are asked: a product of each
-// kind of weight is computed at every batch size once, and the fastest form that never differs is
-// chosen.
+// section 8). ggml's kernels differ by type and batch size, so they are asked: a product with
+// random weights of each kind is computed at every batch size once, and the fastest form that never
+// differs is chosen.
 
 #pragma once
 
@@ -30,7 +30,7 @@ class Exactness {
   // Columns of decode products never exceed `max_columns`.
   Exactness(Device& device, int32_t max_columns) : device_(device), max_columns_(max_columns) {}
 
-  // For weights like `weight` (a leaf with memory: type, shape and buffer type decide).
+  // For weights like `weight`: type, shape and whether they are repacked decide.
   [[nodiscard]] ProductForm form(const ggml_tensor* weight);
   // Columns, up to n, for which ggml_mul_mat_id over all these pools is exact; at least 1.
   [[nodiscard]] int32_t exact_columns_of_pools(const std::vector<ggml_tensor*>& pools, int32_t n);
