@@ -9,6 +9,11 @@
 
 namespace runahead {
 
+bool Stepper::all_cancelled(const std::vector<State>& states) {
+  return std::all_of(states.begin(), states.end(),
+                     [](const State& state) { return state.request->cancelled.load(); });
+}
+
 Lane Stepper::lane_of(const Request& request) const {
   // The mask already shows the token that is being computed.
   return {request.row, &request.session->kv, request.session->kv.length() - 1};
@@ -33,7 +38,8 @@ bool Stepper::start_step(const std::vector<State>& states) {
     for (int32_t c = 0; c < cache.n_class(); ++c) {
       ending = ending || cache.unpinned_loading(c) > 0;
     }
-    if (!ending) {
+    // On a slow link that takes long, and who was cancelled must not wait for it.
+    if (!ending || all_cancelled(states)) {
       return false;
     }
     wait(lock);
@@ -54,7 +60,6 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
   std::vector<State> states;
   for (Request* request : requests) {
     KvCache& kv = request->session->kv;
-    kv.reserve(kv.length() + 1);
     kv.set_length(kv.length() + 1);
     states.push_back({request, {}, {}, "", false});
   }
@@ -63,10 +68,15 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
     return kv_bucket(a.request->session->kv.length()) < kv_bucket(b.request->session->kv.length());
   });
   used_waves_ = !start_step(states);
-  if (used_waves_) {
-    decode_by_waves(states);
-  } else {
-    decode_by_scheduler(states);
+  try {
+    if (used_waves_) {
+      decode_by_waves(states);
+    } else {
+      decode_by_scheduler(states);
+    }
+  } catch (...) {
+    abandon_step(states);
+    throw;
   }
 
   Batch finished;
@@ -96,6 +106,15 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
   tracer_.span(Event::kScheduler, now_ns() - own_ns, -1, -1, 0, 0);
   tracer_.span(Event::kStep, begin, -1, -1, static_cast<int64_t>(requests.size()), n_groups_);
   return results;
+}
+
+void Stepper::abandon_step(std::vector<State>& states) {
+  const auto lock = feed_.lock();
+  for (State& state : states) {
+    feed_.scheduler().cancel(state.request->id);
+    KvCache& kv = state.request->session->kv;
+    kv.set_length(kv.length() - 1);
+  }
 }
 
 void Stepper::issue(State& state, int32_t layer, const RoutingResult& routing, size_t column) {
@@ -180,8 +199,14 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
 
     const bool last_layer = group->layer == hparams_.n_layer - 1;
     const int64_t begin = now_ns();
-    forward_.job(Start::kExperts, group->layer, batch, slots, weights,
-                 last_layer ? nullptr : &routing);
+    try {
+      forward_.job(Start::kExperts, group->layer, batch, slots, weights,
+                   last_layer ? nullptr : &routing);
+    } catch (...) {
+      lock.lock();
+      scheduler.group_finished(*group, true);
+      throw;
+    }
     tracer_.span(Event::kGroup, begin, -1, group->layer, batch.n, members);
     ++n_groups_;
 
@@ -198,7 +223,8 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
 }
 
 bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request,
-                        std::span<const int32_t> experts, int32_t only_column, std::string& error,
+                        std::span<const int32_t> experts, int32_t only_column,
+                        std::optional<ExpertFeed::Failure>& failure,
                         const std::function<bool()>& stop, int32_t& n_waves) {
   // The columns of every expert, and its place among theirs.
   const int32_t k = hparams_.n_expert_used;
@@ -248,7 +274,14 @@ bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request,
     }
     lock.unlock();
     const int64_t begin = now_ns();
-    forward_.wave(layer, batch, part);
+    try {
+      forward_.wave(layer, batch, part);
+    } catch (...) {
+      lock.lock();
+      waves.abandon();
+      waves.finish_wave(*wave);
+      throw;
+    }
     tracer_.span(Event::kWave, begin, to_int(request), layer, static_cast<int64_t>(part.size()),
                  n_pairs);
     ++n_waves;
@@ -258,9 +291,10 @@ bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request,
     feed_.issued(issued);
     tracer_.cache_decisions(request, issued, hparams_.n_expert);
   }
+  tracer_.cache_decisions(request, feed_.take_issued_by_readers(), hparams_.n_expert);
   const auto failures = feed_.take_failures();
   if (!failures.empty()) {
-    error = failures.front().message;
+    failure = failures.front();
     return false;
   }
   return !stop();
@@ -278,21 +312,29 @@ void Stepper::decode_by_waves(std::vector<State>& states) {
   const int64_t front = now_ns();
   forward_.front(batch, tokens, routing);
   tracer_.span(Event::kFront, front, -1, 0, batch.n, 0);
-  const auto all_cancelled = [&] {
-    return std::all_of(states.begin(), states.end(),
-                       [](const State& s) { return s.request->cancelled.load(); });
+  std::vector<State*> going;  // by column
+  for (State& state : states) {
+    going.push_back(&state);
+  }
+  const auto stop = [&] {
+    return std::all_of(going.begin(), going.end(),
+                       [](const State* state) { return state->request->cancelled.load(); });
   };
   for (int32_t layer = 0; layer < hparams_.n_layer; ++layer) {
-    std::string error;
-    const bool done = run_waves(layer, batch, states.front().request->id, routing.experts, -1,
-                                error, all_cancelled, n_groups_);
-    if (!done) {
-      // All requests share the waves of a layer, so all need the expert that cannot be read.
-      for (State& state : states) {
-        state.error = error;
-        state.cancelled = error.empty();
+    std::optional<ExpertFeed::Failure> failure;
+    while (!run_waves(layer, batch, states.front().request->id, routing.experts, -1, failure, stop,
+                      n_groups_)) {
+      if (!failure) {
+        for (State* state : going) {
+          state->cancelled = true;
+        }
+        return;
       }
-      return;
+      leave_who_needs(*failure, going, batch, routing);
+      if (going.empty()) {
+        return;
+      }
+      failure.reset();
     }
     const std::vector<float> weights = routing.weights;
     const bool last_layer = layer == hparams_.n_layer - 1;
@@ -300,9 +342,28 @@ void Stepper::decode_by_waves(std::vector<State>& states) {
     forward_.job(Start::kCombine, layer, batch, {}, weights, last_layer ? nullptr : &routing);
     tracer_.span(Event::kGroup, begin, -1, layer, batch.n, 0);
   }
-  for (State& state : states) {
-    state.cancelled = state.request->cancelled.load(std::memory_order_relaxed);
+  for (State* state : going) {
+    state->cancelled = state->request->cancelled.load(std::memory_order_relaxed);
   }
+}
+
+void Stepper::leave_who_needs(const ExpertFeed::Failure& failure, std::vector<State*>& going,
+                              Batch& batch, RoutingResult& routing) const {
+  const auto k = static_cast<ptrdiff_t>(hparams_.n_expert_used);
+  for (size_t column = going.size(); column-- > 0;) {
+    const auto place = static_cast<ptrdiff_t>(column);
+    const auto begin = routing.experts.begin() + place * k;
+    if (std::find(begin, begin + k, failure.id.expert) == begin + k) {
+      continue;
+    }
+    going[column]->error = failure.message;
+    going.erase(going.begin() + place);
+    batch.lanes.erase(batch.lanes.begin() + place);
+    routing.experts.erase(begin, begin + k);
+    const auto weights = routing.weights.begin() + place * k;
+    routing.weights.erase(weights, weights + k);
+  }
+  batch.n = static_cast<int32_t>(going.size());
 }
 
 Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
@@ -329,9 +390,10 @@ Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
       break;  // only keys and values of this chunk will be needed
     }
     const int32_t only_column = last_layer && !keep_logits ? n - 1 : -1;
-    std::string error;
-    if (!run_waves(layer, batch, request.id, routing.experts, only_column, error, stop, n_waves)) {
-      return {&request, error.empty(), error};
+    std::optional<ExpertFeed::Failure> failure;
+    if (!run_waves(layer, batch, request.id, routing.experts, only_column, failure, stop,
+                   n_waves)) {
+      return {&request, !failure, failure ? failure->message : ""};
     }
     const std::vector<float> weights = routing.weights;
     forward_.job(Start::kCombine, layer, batch, {}, weights, last_layer ? nullptr : &routing);
