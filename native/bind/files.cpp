@@ -19,8 +19,7 @@ namespace {
 
 GgufExperts experts_of(const GgufFile& file) {
   const std::unique_ptr<Family> family = make_family(file);
-  const Hparams h = family->read_hparams(file);
-  return find_experts(file, h.n_layer, h.n_expert, family->expert_roles());
+  return family_experts(file, *family, family->read_hparams(file));
 }
 
 nb::dict inspect(const std::string& path) {

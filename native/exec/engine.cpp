@@ -81,6 +81,9 @@ int32_t Engine::submit(RequestOptions options) {
                     "; shorten the prompt, ask for fewer tokens, or open the model with a larger "
                     "context");
   }
+  if (!options.forced.empty() && !options.sampler.grammar.empty()) {
+    throw Error(ErrorCode::kInvalid, "forced tokens and a grammar exclude each other");
+  }
   for (const std::vector<int32_t>* tokens : {&options.prompt, &options.forced}) {
     for (const int32_t token : *tokens) {
       check_between("token", token, 0, hparams_.n_vocab - 1);
@@ -162,6 +165,7 @@ CacheSize Engine::set_cache(uint64_t bytes) {
 }
 
 void Engine::set_policy(const Policy& policy, bool cold) {
+  validate(policy);  // here, where the caller hears of it
   const std::lock_guard guard(mutex_);
   new_policy_ = {policy, cold};
   work_.notify_all();
@@ -235,11 +239,26 @@ void Engine::run() {
     } catch (const std::exception& error) {
       fail_all(error.what());
     }
+    if (active_.empty()) {
+      check_idle();
+    }
   }
   for (auto& request : active_) {
     finish(*request, "cancelled", "");
   }
   active_.clear();
+}
+
+void Engine::check_idle() {
+  CHECK(free_rows_.size() == static_cast<size_t>(options_.model.max_requests));
+  const auto lock = feed_->lock();
+  const ExpertCache& cache = feed_->cache();
+  cache.check_integrity();
+  for (int32_t layer = 0; layer < hparams_.n_layer; ++layer) {
+    for (int32_t expert = 0; expert < hparams_.n_expert; ++expert) {
+      CHECK(cache.pins({layer, expert}) == 0);
+    }
+  }
 }
 
 void Engine::admit() {
@@ -276,11 +295,17 @@ void Engine::prefill_one() {
       continue;
     }
     next_prefill_ = (next_prefill_ + i + 1) % n;
-    if (request.n_prefilled == 0) {
-      // Room for the whole reply at once, as far as it is known.
-      request.session->kv.reserve(request.n_prompt() + std::min(request.options.max_tokens, 1024));
+    Stepper::Result result;
+    try {
+      if (request.n_prefilled == 0) {
+        // Room for the whole reply at once, as far as it is known.
+        request.session->kv.reserve(request.n_prompt() +
+                                    std::min(request.options.max_tokens, 1024));
+      }
+      result = stepper_->prefill(request, logits_);
+    } catch (const std::exception& error) {  // no memory, or the device failed
+      result = {&request, false, error.what()};
     }
-    const Stepper::Result result = stepper_->prefill(request, logits_);
     if (!result.left()) {
       requests_.emit({EngineEvent::Kind::kPrefill, to_int(request.id), request.n_prefilled,
                       request.n_prompt(), "", ""});
@@ -296,14 +321,24 @@ void Engine::prefill_one() {
 void Engine::decode_all() {
   std::vector<Request*> decoding;
   for (const auto& request : active_) {
-    if (request->next_token >= 0) {
+    if (request->next_token >= 0 && has_room(*request)) {
       decoding.push_back(request.get());
     }
   }
+  forget_finished();
   if (decoding.empty()) {
     return;
   }
-  const auto results = stepper_->decode(decoding, logits_);
+  std::vector<Stepper::Result> results;
+  try {
+    results = stepper_->decode(decoding, logits_);
+  } catch (const std::exception& error) {  // the device failed, so it did for all of the step
+    for (Request* request : decoding) {
+      finish(*request, "error", error.what());
+    }
+    forget_finished();
+    return;
+  }
   if (stepper_->used_waves() && !told_waves_) {
     requests_.emit(
         {EngineEvent::Kind::kNotice, -1, 0, 0,
@@ -332,6 +367,16 @@ void Engine::decode_all() {
   }
 }
 
+bool Engine::has_room(Request& request) {
+  try {
+    request.session->kv.reserve(request.session->kv.length() + 1);
+    return true;
+  } catch (const Error& error) {
+    finish(request, "error", error.what());
+    return false;
+  }
+}
+
 void Engine::take_token(Request& request, std::span<const float> logits) {
   if (request.options.keep_logits && request.n_generated > 0) {
     request.logits.insert(request.logits.end(), logits.begin(), logits.end());
@@ -340,13 +385,12 @@ void Engine::take_token(Request& request, std::span<const float> logits) {
     finish(request, "length", "");
     return;
   }
-  const auto place = static_cast<size_t>(request.n_generated);
   int32_t token = -1;
-  if (place < request.options.forced.size()) {
-    token = request.options.forced[place];
-    request.sampler->accept(token);
-  } else {
-    token = request.sampler->sample(logits);
+  try {
+    token = next_token(request, logits);
+  } catch (const std::exception& error) {
+    finish(request, "error", error.what());
+    return;
   }
   ++request.n_generated;
   request.next_token = token;
@@ -362,13 +406,25 @@ void Engine::take_token(Request& request, std::span<const float> logits) {
   }
 }
 
+int32_t Engine::next_token(Request& request, std::span<const float> logits) const {
+  const auto place = static_cast<size_t>(request.n_generated);
+  if (place >= request.options.forced.size()) {
+    return request.sampler->sample(logits);
+  }
+  request.sampler->accept(request.options.forced[place]);
+  return request.options.forced[place];
+}
+
 void Engine::finish_result(const Stepper::Result& result) {
   if (result.cancelled) {
     finish(*result.request, "cancelled", "");
   } else if (!result.error.empty()) {
     finish(*result.request, "error", result.error);
   }
-  // Those that finished in take_token or just now leave between steps.
+  forget_finished();
+}
+
+void Engine::forget_finished() {
   std::erase_if(active_, [](const auto& request) { return request->row < 0; });
 }
 

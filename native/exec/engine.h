@@ -87,12 +87,19 @@ class Engine {
 
  private:
   void run();
+  // Nobody runs, so nothing may be held.
+  void check_idle();
   void admit();
   void prefill_one();
   void decode_all();
+  // Whether the KV cache can take one more token; else the request has ended.
+  bool has_room(Request& request);
   void take_token(Request& request, std::span<const float> logits);
+  [[nodiscard]] int32_t next_token(Request& request, std::span<const float> logits) const;
   void finish(Request& request, const char* reason, const std::string& detail);
   void finish_result(const Stepper::Result& result);
+  // Requests that have ended leave `active_`, between steps.
+  void forget_finished();
   void fail_all(const std::string& why);
   void wake();
   [[nodiscard]] CacheSize cache_size(std::string reason);

@@ -114,14 +114,19 @@ void ExpertFeed::task_finished(const FetchTask& task, const std::optional<std::s
   const std::lock_guard guard(mutex_);
   bool changed = true;
   if (error) {
+    // What cancelled jobs left behind may fail, too: that ends nobody.
     Failure failure{task.id, *error, {}};
+    bool needed = false;
     if (serving_waves_) {
-      changed = waves_.fetch_failed(task.id);
+      needed = changed = waves_.fetch_failed(task.id);
       issued_by_readers();
     } else {
       failure.requests = scheduler_->fetch_failed(task.id);
+      needed = !failure.requests.empty();
     }
-    failures_.push_back(std::move(failure));
+    if (needed) {
+      failures_.push_back(std::move(failure));
+    }
   } else {
     fetched_bytes_ += store_.layout().record_bytes(task.id);
     changed = serving_waves_ ? waves_.fetch_finished(task.id) : scheduler_->fetch_finished(task.id);

@@ -25,8 +25,7 @@ OpenModel::OpenModel(const std::string& path, const ModelOptions& options,
   family_ = make_family(file);
   hparams_ = family_->read_hparams(file);
   check_between("context", options.context, 1, hparams_.context_length);
-  const GgufExperts experts =
-      find_experts(file, hparams_.n_layer, hparams_.n_expert, family_->expert_roles());
+  const GgufExperts experts = family_experts(file, *family_, hparams_);
   vocab_ = std::make_unique<Vocab>(file);
   chat_template_ = file.get_string("tokenizer.chat_template");
   if (vocab_->size() > hparams_.n_vocab) {

@@ -9,12 +9,48 @@ namespace runahead {
 namespace {
 
 constexpr int32_t kPenaltyWindow = 64;  // last tokens that repeat_penalty looks at
+// Below this, logits divided by the temperature may overflow; the most likely token is all that is
+// left anyway.
+constexpr float kGreedyBelow = 1e-4F;
+// libllama's grammar parser calls itself for every open parenthesis and for chains of rules.
+constexpr size_t kMaxGrammarBytes = 64 << 10;
+constexpr int32_t kMaxGrammarDepth = 200;
 
 void check_range(const char* name, double value, double min, double max) {
   if (!(value >= min && value <= max)) {
     throw Error(ErrorCode::kInvalid, std::string(name) + " " + std::to_string(value) +
                                          " is not between " + std::to_string(min) + " and " +
                                          std::to_string(max));
+  }
+}
+
+// The end of the quoted part of a grammar that begins at `i`, or the end of the text.
+size_t end_of_quoted(const std::string& text, size_t i, char end) {
+  for (++i; i < text.size() && text[i] != end; ++i) {
+    i += text[i] == '\\' && end != '\n' ? 1 : 0;
+  }
+  return i;
+}
+
+void check_grammar(const std::string& text) {
+  if (text.size() > kMaxGrammarBytes) {
+    throw Error(ErrorCode::kInvalid, "the grammar has " + std::to_string(text.size()) + " bytes; " +
+                                         std::to_string(kMaxGrammarBytes) + " are possible");
+  }
+  int32_t depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    switch (text[i]) {
+      case '"': i = end_of_quoted(text, i, '"'); break;
+      case '[': i = end_of_quoted(text, i, ']'); break;
+      case '#': i = end_of_quoted(text, i, '\n'); break;
+      case '(': ++depth; break;
+      case ')': --depth; break;
+      default: break;
+    }
+    if (depth > kMaxGrammarDepth) {
+      throw Error(ErrorCode::kInvalid, "the grammar nests parentheses more than " +
+                                           std::to_string(kMaxGrammarDepth) + " deep");
+    }
   }
 }
 
@@ -29,6 +65,7 @@ Sampler::Sampler(const Vocab& vocab, const SamplerOptions& o)
   check_range("repeat_penalty", o.repeat_penalty, 0.01, 100.0);
   const auto add = [&](llama_sampler* sampler) { llama_sampler_chain_add(chain_.get(), sampler); };
   if (!o.grammar.empty()) {
+    check_grammar(o.grammar);
     llama_sampler* grammar = llama_sampler_init_grammar(vocab.get(), o.grammar.c_str(), "root");
     if (grammar == nullptr) {
       throw Error(ErrorCode::kInvalid,
@@ -39,7 +76,7 @@ Sampler::Sampler(const Vocab& vocab, const SamplerOptions& o)
   if (o.repeat_penalty != 1.0F) {
     add(llama_sampler_init_penalties(vocab.size(), kPenaltyWindow, o.repeat_penalty, 0.0F, 0.0F));
   }
-  if (o.temperature == 0.0F) {
+  if (o.temperature < kGreedyBelow) {
     add(llama_sampler_init_greedy());
   } else {
     if (o.top_k > 0) {
@@ -60,12 +97,20 @@ Sampler::Sampler(const Vocab& vocab, const SamplerOptions& o)
 int32_t Sampler::sample(std::span<const float> logits) {
   const size_t n = std::min(candidates_.size(), logits.size());
   for (size_t i = 0; i < n; ++i) {
+    if (!std::isfinite(logits[i])) {
+      throw Error(ErrorCode::kBadFile, "the model computed " + std::to_string(logits[i]) +
+                                           " for token " + std::to_string(i) +
+                                           ", not a finite number: its weights may be damaged");
+    }
     candidates_[i] = {static_cast<llama_token>(i), logits[i], 0.0F};
   }
   llama_token_data_array array{candidates_.data(), n, -1, false};
   llama_sampler_apply(chain_.get(), &array);
   CHECK(array.selected >= 0 && static_cast<size_t>(array.selected) < array.size);
   const llama_token token = array.data[array.selected].id;
+  if (std::isinf(array.data[array.selected].logit)) {
+    throw Error(ErrorCode::kInvalid, "the grammar allows no token of this model's vocabulary here");
+  }
   llama_sampler_accept(chain_.get(), token);
   return token;
 }

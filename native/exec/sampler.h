@@ -30,7 +30,8 @@ class Sampler {
   // Throws Error(kInvalid) naming the option and its value.
   Sampler(const Vocab& vocab, const SamplerOptions& options);
 
-  // The next token from logits [n_vocab].
+  // The next token from logits [n_vocab]. Throws Error when they are not finite, or when the
+  // grammar allows no token.
   [[nodiscard]] int32_t sample(std::span<const float> logits);
   // A token that was not sampled here (prompt for penalties, forced) is part of the text.
   void accept(int32_t token);

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
 
 namespace runahead {
+
+bool Stepper::all_cancelled(const std::vector<State>& states) {
+  return std::all_of(states.begin(), states.end(),
+                     [](const State& state) { return state.request->cancelled.load(); });
+}
 
 Lane Stepper::lane_of(const Request& request) const {
   // The mask already shows the token that is being computed.
@@ -34,7 +38,8 @@ bool Stepper::start_step(const std::vector<State>& states) {
     for (int32_t c = 0; c < cache.n_class(); ++c) {
       ending = ending || cache.unpinned_loading(c) > 0;
     }
-    if (!ending) {
+    // On a slow link that takes long, and who was cancelled must not wait for it.
+    if (!ending || all_cancelled(states)) {
       return false;
     }
     wait(lock);
@@ -53,19 +58,10 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
   waited_ns_ = 0;
   n_groups_ = 0;
   std::vector<State> states;
-  std::vector<Result> results;
   for (Request* request : requests) {
     KvCache& kv = request->session->kv;
-    try {
-      kv.reserve(kv.length() + 1);
-      kv.set_length(kv.length() + 1);
-      states.push_back({request, {}, {}, "", false});
-    } catch (const Error& error) {  // no memory for a longer text: the others go on
-      results.push_back({request, false, error.what()});
-    }
-  }
-  if (states.empty()) {
-    return results;
+    kv.set_length(kv.length() + 1);
+    states.push_back({request, {}, {}, "", false});
   }
   // Columns of similar length stand together, so that fewer shapes of graphs are needed.
   std::stable_sort(states.begin(), states.end(), [](const State& a, const State& b) {
@@ -78,14 +74,13 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
     } else {
       decode_by_scheduler(states);
     }
-  } catch (const std::exception& error) {  // the device failed; what it computed is lost
-    for (State& state : states) {
-      state.error = error.what();
-    }
-    abandon(states);
+  } catch (...) {
+    abandon_step(states);
+    throw;
   }
 
   Batch finished;
+  std::vector<Result> results;
   for (State& state : states) {
     KvCache& kv = state.request->session->kv;
     Result result{state.request, state.cancelled, state.error};
@@ -113,6 +108,15 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
   return results;
 }
 
+void Stepper::abandon_step(std::vector<State>& states) {
+  const auto lock = feed_.lock();
+  for (State& state : states) {
+    feed_.scheduler().cancel(state.request->id);
+    KvCache& kv = state.request->session->kv;
+    kv.set_length(kv.length() - 1);
+  }
+}
+
 void Stepper::issue(State& state, int32_t layer, const RoutingResult& routing, size_t column) {
   const auto k = static_cast<size_t>(hparams_.n_expert_used);
   const auto begin = static_cast<ptrdiff_t>(column * k);
@@ -122,20 +126,6 @@ void Stepper::issue(State& state, int32_t layer, const RoutingResult& routing, s
   const auto issued = feed_.scheduler().routed(state.request->id, layer, state.experts);
   feed_.issued(issued);
   tracer_.cache_decisions(state.request->id, issued, hparams_.n_expert);
-}
-
-void Stepper::abandon(const std::vector<State>& states) {
-  const auto lock = feed_.lock();
-  if (running_group_) {
-    feed_.scheduler().group_finished(*std::exchange(running_group_, std::nullopt), true);
-  }
-  if (running_wave_) {
-    feed_.waves().finish_wave(*std::exchange(running_wave_, std::nullopt));
-  }
-  for (const State& state : states) {
-    feed_.scheduler().cancel(state.request->id);
-  }
-  feed_.waves().abandon();
 }
 
 void Stepper::leave_cancelled(std::vector<State>& states) {
@@ -190,8 +180,7 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
   while (true) {
     leave_failed(states);
     leave_cancelled(states);
-    running_group_ = scheduler.next_group();
-    const std::optional<Group>& group = running_group_;
+    const std::optional<Group> group = scheduler.next_group();
     if (!group) {
       if (scheduler.step_finished()) {
         return;
@@ -217,8 +206,14 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
 
     const bool last_layer = group->layer == hparams_.n_layer - 1;
     const int64_t begin = now_ns();
-    forward_.job(Start::kExperts, group->layer, batch, slots, weights,
-                 last_layer ? nullptr : &routing);
+    try {
+      forward_.job(Start::kExperts, group->layer, batch, slots, weights,
+                   last_layer ? nullptr : &routing);
+    } catch (...) {
+      lock.lock();
+      scheduler.group_finished(*group, true);
+      throw;
+    }
     tracer_.span(Event::kGroup, begin, -1, group->layer, batch.n, members);
     ++n_groups_;
 
@@ -231,12 +226,12 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
         }
       }
     }
-    running_group_.reset();
   }
 }
 
 bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request,
-                        std::span<const int32_t> experts, int32_t only_column, std::string& error,
+                        std::span<const int32_t> experts, int32_t only_column,
+                        std::optional<ExpertFeed::Failure>& failure,
                         const std::function<bool()>& stop, int32_t& n_waves) {
   // The columns of every expert, and its place among theirs.
   const int32_t k = hparams_.n_expert_used;
@@ -270,8 +265,7 @@ bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request,
       waves.abandon();
       break;
     }
-    running_wave_ = waves.next_wave();
-    const std::optional<Waves::Wave>& wave = running_wave_;
+    const std::optional<Waves::Wave> wave = waves.next_wave();
     if (!wave) {
       wait(lock);
       tracer_.cache_decisions(request, feed_.take_issued_by_readers(), hparams_.n_expert);
@@ -287,19 +281,27 @@ bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request,
     }
     lock.unlock();
     const int64_t begin = now_ns();
-    forward_.wave(layer, batch, part);
+    try {
+      forward_.wave(layer, batch, part);
+    } catch (...) {
+      lock.lock();
+      waves.abandon();
+      waves.finish_wave(*wave);
+      throw;
+    }
     tracer_.span(Event::kWave, begin, to_int(request), layer, static_cast<int64_t>(part.size()),
                  n_pairs);
     ++n_waves;
     lock.lock();
-    waves.finish_wave(*std::exchange(running_wave_, std::nullopt));
+    waves.finish_wave(*wave);
     issued = waves.issued();
     feed_.issued(issued);
     tracer_.cache_decisions(request, issued, hparams_.n_expert);
   }
+  tracer_.cache_decisions(request, feed_.take_issued_by_readers(), hparams_.n_expert);
   const auto failures = feed_.take_failures();
   if (!failures.empty()) {
-    error = failures.front().message;
+    failure = failures.front();
     return false;
   }
   return !stop();
@@ -307,22 +309,30 @@ bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request,
 
 void Stepper::decode_by_waves(std::vector<State>& states) {
   RoutingResult routing;
-  const Batch batch = front(states, routing);
-  const auto all_cancelled = [&] {
-    return std::all_of(states.begin(), states.end(),
-                       [](const State& s) { return s.request->cancelled.load(); });
+  Batch batch = front(states, routing);
+  std::vector<State*> going;  // by column
+  for (State& state : states) {
+    going.push_back(&state);
+  }
+  const auto stop = [&] {
+    return std::all_of(going.begin(), going.end(),
+                       [](const State* state) { return state->request->cancelled.load(); });
   };
   for (int32_t layer = 0; layer < hparams_.n_layer; ++layer) {
-    std::string error;
-    const bool done = run_waves(layer, batch, states.front().request->id, routing.experts, -1,
-                                error, all_cancelled, n_groups_);
-    if (!done) {
-      // All requests share the waves of a layer, so all need the expert that cannot be read.
-      for (State& state : states) {
-        state.error = error;
-        state.cancelled = error.empty();
+    std::optional<ExpertFeed::Failure> failure;
+    while (!run_waves(layer, batch, states.front().request->id, routing.experts, -1, failure, stop,
+                      n_groups_)) {
+      if (!failure) {
+        for (State* state : going) {
+          state->cancelled = true;
+        }
+        return;
       }
-      return;
+      leave_who_needs(*failure, going, batch, routing);
+      if (going.empty()) {
+        return;
+      }
+      failure.reset();
     }
     const std::vector<float> weights = routing.weights;
     const bool last_layer = layer == hparams_.n_layer - 1;
@@ -330,26 +340,36 @@ void Stepper::decode_by_waves(std::vector<State>& states) {
     forward_.job(Start::kCombine, layer, batch, {}, weights, last_layer ? nullptr : &routing);
     tracer_.span(Event::kGroup, begin, -1, layer, batch.n, 0);
   }
-  for (State& state : states) {
-    state.cancelled = state.request->cancelled.load(std::memory_order_relaxed);
+  for (State* state : going) {
+    state->cancelled = state->request->cancelled.load(std::memory_order_relaxed);
   }
+}
+
+void Stepper::leave_who_needs(const ExpertFeed::Failure& failure, std::vector<State*>& going,
+                              Batch& batch, RoutingResult& routing) const {
+  const auto k = static_cast<ptrdiff_t>(hparams_.n_expert_used);
+  for (size_t column = going.size(); column-- > 0;) {
+    const auto place = static_cast<ptrdiff_t>(column);
+    const auto begin = routing.experts.begin() + place * k;
+    if (std::find(begin, begin + k, failure.id.expert) == begin + k) {
+      continue;
+    }
+    going[column]->error = failure.message;
+    going.erase(going.begin() + place);
+    batch.lanes.erase(batch.lanes.begin() + place);
+    routing.experts.erase(begin, begin + k);
+    const auto weights = routing.weights.begin() + place * k;
+    routing.weights.erase(weights, weights + k);
+  }
+  batch.n = static_cast<int32_t>(going.size());
 }
 
 Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
-  try {
-    return prefill_chunk(request, logits);
-  } catch (const std::exception& error) {
-    abandon({});
-    return {&request, false, error.what()};
-  }
-}
-
-Stepper::Result Stepper::prefill_chunk(Request& request, std::vector<float>& logits) {
   const int64_t begin = now_ns();
   tracer_.set_step(-1);
   KvCache& kv = request.session->kv;
   const int32_t position = request.n_prefilled;
-  const int32_t n = std::min(chunk_, request.n_prompt() - position);
+  const int32_t n = std::min(prefill_chunk_, request.n_prompt() - position);
   const bool last_chunk = position + n == request.n_prompt();
   const bool keep_logits = request.options.keep_logits;
   kv.reserve(position + n);
@@ -368,9 +388,10 @@ Stepper::Result Stepper::prefill_chunk(Request& request, std::vector<float>& log
       break;  // only keys and values of this chunk will be needed
     }
     const int32_t only_column = last_layer && !keep_logits ? n - 1 : -1;
-    std::string error;
-    if (!run_waves(layer, batch, request.id, routing.experts, only_column, error, stop, n_waves)) {
-      return {&request, error.empty(), error};
+    std::optional<ExpertFeed::Failure> failure;
+    if (!run_waves(layer, batch, request.id, routing.experts, only_column, failure, stop,
+                   n_waves)) {
+      return {&request, !failure, failure ? failure->message : ""};
     }
     const std::vector<float> weights = routing.weights;
     forward_.job(Start::kCombine, layer, batch, {}, weights, last_layer ? nullptr : &routing);

@@ -34,10 +34,15 @@ class Stepper {
 
   Stepper(Forward& forward, ExpertFeed& feed, Tracer& tracer, const Hparams& hparams,
           int32_t prefill_chunk)
-      : forward_(forward), feed_(feed), tracer_(tracer), hparams_(hparams), chunk_(prefill_chunk) {}
+      : forward_(forward),
+        feed_(feed),
+        tracer_(tracer),
+        hparams_(hparams),
+        prefill_chunk_(prefill_chunk) {}
 
   // One token for every request: computes next_token, writes its keys and values. Fills `logits`
-  // [requests that did not leave, n_vocab] in the order of the results.
+  // [requests that did not leave, n_vocab] in the order of the results. Throws when the device
+  // fails; then the step is over and nothing is pinned. REQUIRES: their KV caches have room.
   std::vector<Result> decode(std::span<Request* const> requests, std::vector<float>& logits);
 
   // The next chunk of a prompt. After the last one `logits` holds those of the last position
@@ -60,21 +65,25 @@ class Stepper {
   // Begins a step of the scheduler, unless the cache is smaller than the deadlock rule wants
   // (paper 4.4).
   [[nodiscard]] bool start_step(const std::vector<State>& states);
+  // Takes all requests out of a step that an exception ended.
+  void abandon_step(std::vector<State>& states);
   // Runs layer 0's attention and router for all; the batch of all.
   Batch front(const std::vector<State>& states, RoutingResult& routing);
   void decode_by_scheduler(std::vector<State>& states);
   void decode_by_waves(std::vector<State>& states);
-  // Runs all experts of `layer` for the batch; false: a read failed (the reason in `error`) or
+  // Runs all experts of `layer` for the batch; false: a read failed (then `failure` says which) or
   // `stop` said so.
   bool run_waves(int32_t layer, const Batch& batch, RequestId request,
-                 std::span<const int32_t> experts, int32_t only_column, std::string& error,
-                 const std::function<bool()>& stop, int32_t& n_waves);
+                 std::span<const int32_t> experts, int32_t only_column,
+                 std::optional<ExpertFeed::Failure>& failure, const std::function<bool()>& stop,
+                 int32_t& n_waves);
+  // The columns that chose the expert leave the batch.
+  void leave_who_needs(const ExpertFeed::Failure& failure, std::vector<State*>& going, Batch& batch,
+                       RoutingResult& routing) const;
   // REQUIRES: the feed's lock is held.
   void issue(State& state, int32_t layer, const RoutingResult& routing, size_t column);
-  Result prefill_chunk(Request& request, std::vector<float>& logits);
-  // After an exception: nothing of the step or chunk stays pinned or queued.
-  void abandon(const std::vector<State>& states);
   void leave_cancelled(std::vector<State>& states);
+  [[nodiscard]] static bool all_cancelled(const std::vector<State>& states);
   void leave_failed(std::vector<State>& states);
   [[nodiscard]] Lane lane_of(const Request& request) const;
   void wait(std::unique_lock<std::mutex>& lock);
@@ -83,12 +92,10 @@ class Stepper {
   ExpertFeed& feed_;
   Tracer& tracer_;
   const Hparams& hparams_;
-  int32_t chunk_;  // most tokens of one prefill
+  int32_t prefill_chunk_;
   int32_t step_ = 0;
   int32_t n_groups_ = 0;
   int64_t waited_ns_ = 0;
-  std::optional<Group> running_group_;
-  std::optional<Waves::Wave> running_wave_;
   bool used_waves_ = false;
 };
 

@@ -2,9 +2,9 @@
 //
 // Whether a column of a matrix product has the same bits whatever other columns are in the batch.
 // Group composition depends on timing, so decode may only use products for which it does.
-// ggml's kernels differ by type and batch size, so they are asked: a product of each
-// kind of weight is computed at every batch size once, and the fastest form that never differs is
-// chosen.
+// ggml's kernels differ by type and batch size, so they are asked: a product with
+// random weights of each kind is computed at every batch size once, and the fastest form that never
+// differs is chosen.
 
 #pragma once
 

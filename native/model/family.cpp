@@ -41,11 +41,39 @@ std::unique_ptr<Family> make_family(const GgufFile& file) {
                   "; supported: " + supported_names());
 }
 
+GgufExperts family_experts(const GgufFile& file, const Family& family, const Hparams& h) {
+  const std::vector<ExpertRole> roles = family.expert_roles();
+  const std::vector<std::array<int64_t, 2>> shapes = family.expert_shapes(h);
+  GgufExperts experts = find_experts(file, h.n_layer, h.n_expert, roles);
+  for (int32_t il = 0; il < h.n_layer; ++il) {
+    const auto name = [&](size_t i) {
+      return layer_name(static_cast<size_t>(il), roles[i].suffix + ".weight");
+    };
+    if (experts.layout.class_of_layer[static_cast<size_t>(il)] < 0) {
+      throw Error(ErrorCode::kUnsupported, file.path().string() + ": tensor '" + name(0) +
+                                               "' is missing: a layer without experts, which is "
+                                               "not supported");
+    }
+    for (size_t i = 0; i < roles.size(); ++i) {
+      (void)find_weight(file, name(i), {name(i), {shapes[i][0], shapes[i][1], h.n_expert}});
+    }
+  }
+  return experts;
+}
+
 std::string why_unsupported(const GgufFile& file) {
   try {
     const std::unique_ptr<Family> family = make_family(file);
     const Hparams h = family->read_hparams(file);
-    (void)find_experts(file, h.n_layer, h.n_expert, family->expert_roles());
+    (void)family_experts(file, *family, h);
+    for (const TensorSpec& spec : family->model_tensors(h)) {
+      (void)find_weight(file, spec.name, spec);
+    }
+    for (int32_t il = 0; il < h.n_layer; ++il) {
+      for (const TensorSpec& spec : family->layer_tensors(h, il)) {
+        (void)find_weight(file, layer_name(static_cast<size_t>(il), spec.name), spec);
+      }
+    }
     return "";
   } catch (const Error& error) {
     return error.what();

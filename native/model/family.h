@@ -9,6 +9,8 @@
 
 #pragma once
 
+#include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +37,9 @@ class Family {
                                                               int32_t il) const = 0;
   // The matrices of an expert; their order is that of ExpertProduct's `matrix`.
   [[nodiscard]] virtual std::vector<ExpertRole> expert_roles() const = 0;
+  // {n_in, n_out} of each of them.
+  [[nodiscard]] virtual std::vector<std::array<int64_t, 2>> expert_shapes(
+      const Hparams& h) const = 0;
 
   // tokens: I32 [n] -> x [n_embd, n]
   [[nodiscard]] virtual ggml_tensor* embed(Builder& b, ggml_tensor* tokens) const = 0;
@@ -53,6 +58,11 @@ class Family {
 
 // Throws Error(kUnsupported) naming the architecture and the supported ones.
 [[nodiscard]] std::unique_ptr<Family> make_family(const GgufFile& file);
+
+// The experts of every layer, with the shapes that the sizes demand. Throws Error naming the file,
+// the tensor and what is wrong.
+[[nodiscard]] GgufExperts family_experts(const GgufFile& file, const Family& family,
+                                         const Hparams& h);
 
 // "" when this engine can run the file; else the reason, one sentence.
 [[nodiscard]] std::string why_unsupported(const GgufFile& file);

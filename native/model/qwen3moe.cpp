@@ -1,5 +1,6 @@
 // model/qwen3moe.cpp: Qwen3-MoE (Qwen3-30B-A3B, Qwen3-235B-A22B). GGUF architecture "qwen3moe".
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -40,11 +41,28 @@ class Qwen3Moe final : public Family {
                 static_cast<uint64_t>(h.n_expert_used))));
     h.context_length =
         static_cast<int32_t>(file.get_uint(a + "context_length", 1, INT32_MAX).value_or(4096));
-    h.rms_eps =
-        static_cast<float>(file.get_float(a + "attention.layer_norm_rms_epsilon").value_or(1e-6));
-    h.rope_base = static_cast<float>(file.get_float(a + "rope.freq_base").value_or(10000.0));
-    h.n_vocab = static_cast<int32_t>(file.require("token_embd.weight").ne[1]);
     const std::string where = file.path().string() + ": ";
+    const auto number = [&](const char* key, double missing, double min, double max) {
+      const double value = file.get_float(a + key).value_or(missing);
+      if (!(value >= min && value <= max)) {
+        throw Error(ErrorCode::kBadFile, where + a + key + " is " + std::to_string(value) + "; " +
+                                             std::to_string(min) + " to " + std::to_string(max) +
+                                             " are possible");
+      }
+      return static_cast<float>(value);
+    };
+    h.rms_eps = number("attention.layer_norm_rms_epsilon", 1e-6, 0.0, 1.0);
+    h.rope_base = number("rope.freq_base", 10000.0, 1.0, 1e12);
+    h.n_vocab =
+        static_cast<int32_t>(std::min<int64_t>(file.require("token_embd.weight").ne[1], INT32_MAX));
+    if (h.n_ff_expert < 1) {
+      throw Error(ErrorCode::kBadFile, where + a + "expert_feed_forward_length is missing");
+    }
+    if (h.head_dim < 2) {
+      throw Error(ErrorCode::kBadFile, where + a + "embedding_length " + std::to_string(h.n_embd) +
+                                           " is too small for attention.head_count " +
+                                           std::to_string(h.n_head));
+    }
     if (h.n_head % h.n_head_kv != 0) {
       throw Error(ErrorCode::kBadFile,
                   where + a + "attention.head_count " + std::to_string(h.n_head) +
@@ -87,6 +105,10 @@ class Qwen3Moe final : public Family {
 
   std::vector<ExpertRole> expert_roles() const override {
     return {{"gate", "ffn_gate_exps"}, {"up", "ffn_up_exps"}, {"down", "ffn_down_exps"}};
+  }
+
+  std::vector<std::array<int64_t, 2>> expert_shapes(const Hparams& h) const override {
+    return {{h.n_embd, h.n_ff_expert}, {h.n_embd, h.n_ff_expert}, {h.n_ff_expert, h.n_embd}};
   }
 
   ggml_tensor* embed(Builder& b, ggml_tensor* tokens) const override {

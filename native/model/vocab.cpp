@@ -1,6 +1,8 @@
 #include "model/vocab.h"
 
+#include <algorithm>
 #include <mutex>
+#include <unordered_set>
 
 #include "base/error.h"
 
@@ -15,25 +17,43 @@ void initialise_llama() {
   });
 }
 
-}  // namespace
-
-Vocab::Vocab(const GgufFile& file) {
-  const std::string where = file.path().string() + ": ";
-  // libllama reads these arrays side by side and trusts their types and lengths.
-  const uint64_t n_tokens = file.array_length("tokenizer.ggml.tokens").value_or(0);
-  if (n_tokens == 0) {
+// What libllama takes for granted, or ends the process for.
+void check_tokens(const GgufFile& file, const std::string& where) {
+  const std::string model = file.get_string("tokenizer.ggml.model").value_or("");
+  if (model != "gpt2" && model != "llama") {
+    throw Error(ErrorCode::kUnsupported, where + "tokenizer.ggml.model '" + model +
+                                             "' is not supported; 'gpt2' and 'llama' are");
+  }
+  const auto tokens = file.get_strings("tokenizer.ggml.tokens");
+  if (!tokens || tokens->empty()) {
     throw Error(ErrorCode::kBadFile, where + "tokenizer.ggml.tokens is missing");
+  }
+  std::unordered_set<std::string> seen;
+  for (size_t i = 0; i < tokens->size(); ++i) {
+    const std::string& token = (*tokens)[i];
+    if (!seen.insert(token.empty() ? "[EMPTY_" + std::to_string(i) + "]" : token).second) {
+      throw Error(ErrorCode::kBadFile,
+                  where + "tokenizer.ggml.tokens has token " + std::to_string(i) + " twice");
+    }
   }
   for (const char* key : {"tokenizer.ggml.scores", "tokenizer.ggml.token_type"}) {
     const auto length = file.array_length(key);
-    if (length && *length != n_tokens) {
+    if (length && *length != tokens->size()) {
       throw Error(ErrorCode::kBadFile, where + key + " has " + std::to_string(*length) +
-                                           " entries for " + std::to_string(n_tokens) + " tokens");
+                                           " entries for " + std::to_string(tokens->size()) +
+                                           " tokens");
     }
   }
   if (file.has("tokenizer.ggml.token_type")) {
     (void)file.get_ints("tokenizer.ggml.token_type");  // throws unless an array of integers
   }
+}
+
+}  // namespace
+
+Vocab::Vocab(const GgufFile& file) {
+  const std::string where = file.path().string() + ": ";
+  check_tokens(file, where);
   initialise_llama();
   llama_model_params params = llama_model_default_params();
   params.vocab_only = true;
@@ -43,8 +63,19 @@ Vocab::Vocab(const GgufFile& file) {
   if (model_ == nullptr) {
     throw Error(ErrorCode::kBadFile,
                 where + "libllama cannot load its tokenizer (tokenizer.ggml.model '" +
-                    file.get_string("tokenizer.ggml.model").value_or("") + "')");
+                    file.get_string("tokenizer.ggml.model").value_or("") +
+                    "', tokenizer.ggml.pre '" + file.get_string("tokenizer.ggml.pre").value_or("") +
+                    "')");
   }
+  const auto check_special = [&](bool adds, int32_t token, const std::string& name) {
+    if (adds && token < 0) {
+      throw Error(ErrorCode::kBadFile, where + "tokenizer.ggml.add_" + name +
+                                           "_token is set, but tokenizer.ggml." + name +
+                                           "_token_id names no token");
+    }
+  };
+  check_special(adds_bos(), bos(), "bos");
+  check_special(llama_vocab_get_add_eos(get()), eos(), "eos");
 }
 
 std::vector<int32_t> Vocab::tokenize(std::string_view text, bool add_special,
@@ -55,8 +86,13 @@ std::vector<int32_t> Vocab::tokenize(std::string_view text, bool add_special,
   }
   std::vector<int32_t> tokens(text.size() + 8);
   const auto run = [&] {
-    return llama_tokenize(get(), text.data(), static_cast<int32_t>(text.size()), tokens.data(),
-                          static_cast<int32_t>(tokens.size()), add_special, parse_special);
+    try {
+      return llama_tokenize(get(), text.data(), static_cast<int32_t>(text.size()), tokens.data(),
+                            static_cast<int32_t>(tokens.size()), add_special, parse_special);
+    } catch (const std::exception& error) {  // a byte that the vocabulary has no token for
+      throw Error(ErrorCode::kInvalid,
+                  std::string("the text cannot be tokenized: ") + error.what());
+    }
   };
   int32_t n = run();
   if (n < 0) {

@@ -32,11 +32,39 @@ void check_shape(const GgufFile& file, const TensorInfo& info, const TensorSpec&
   }
 }
 
+void check_type(const GgufFile& file, const TensorInfo& info, const TensorSpec& spec) {
+  const bool vector = spec.ne.size() == 1;
+  if (vector ? info.type != GGML_TYPE_F32 : !is_weight_type(info.type)) {
+    throw Error(ErrorCode::kUnsupported,
+                file.path().string() + ": tensor '" + info.name + "' has type " +
+                    ggml_type_name(info.type) +
+                    (vector ? ", expected f32" : ", which is not a type of weights"));
+  }
+}
+
 ggml_context_ptr make_context(size_t n_tensors) {
   return ggml_context_ptr(ggml_init({ggml_tensor_overhead() * (n_tensors + 1), nullptr, true}));
 }
 
 }  // namespace
+
+bool is_weight_type(ggml_type type) {
+  return type == GGML_TYPE_F32 || ggml_get_type_traits(type)->to_float != nullptr;
+}
+
+const TensorInfo* find_weight(const GgufFile& file, const std::string& name,
+                              const TensorSpec& spec) {
+  const TensorInfo* info = spec.required ? &file.require(name) : file.find(name);
+  if (info != nullptr) {
+    check_shape(file, *info, spec);
+    check_type(file, *info, spec);
+  }
+  return info;
+}
+
+std::string layer_name(size_t il, const std::string& name) {
+  return "blk." + std::to_string(il) + "." + name;
+}
 
 Weights::Weights(const GgufFile& file, Device& device, const std::vector<TensorSpec>& model_specs,
                  const std::vector<std::vector<TensorSpec>>& layer_specs,
@@ -54,11 +82,10 @@ Weights::Weights(const GgufFile& file, Device& device, const std::vector<TensorS
   };
   std::vector<Pending> pending;
   const auto declare = [&](const std::string& name, const TensorSpec& spec) -> ggml_tensor* {
-    const TensorInfo* info = spec.required ? &file.require(name) : file.find(name);
+    const TensorInfo* info = find_weight(file, name, spec);
     if (info == nullptr) {
       return nullptr;
     }
-    check_shape(file, *info, spec);
     const bool repack = spec.matrix && device.repacked_type() != nullptr &&
                         can_repack(info->type, info->ne[0], info->ne[1]);
     ggml_tensor* tensor =
@@ -77,7 +104,7 @@ Weights::Weights(const GgufFile& file, Device& device, const std::vector<TensorS
     LayerWeights layer;
     std::vector<int64_t> kind;
     for (const TensorSpec& spec : layer_specs[il]) {
-      ggml_tensor* tensor = declare("blk." + std::to_string(il) + "." + spec.name, spec);
+      ggml_tensor* tensor = declare(layer_name(il, spec.name), spec);
       layer.push_back(tensor);
       kind.push_back(tensor == nullptr ? -1 : tensor->type);
       kind.insert(kind.end(), spec.ne.begin(), spec.ne.end());

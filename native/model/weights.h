@@ -19,13 +19,24 @@
 
 namespace runahead {
 
-// One tensor a family wants. Layer tensors are named "blk.<il>.<name>".
+// One tensor a family wants. Layer tensors are named by layer_name(). Vectors are F32.
 struct TensorSpec {
   std::string name;
   std::vector<int64_t> ne;
   bool required = true;
   bool matrix = false;  // used in products only, so it may be repacked
 };
+
+// Whether products and look-ups have kernels for weights of this type.
+[[nodiscard]] bool is_weight_type(ggml_type type);
+
+// The tensor `name` as `spec` wants it; nullptr when it is absent and need not be there. Throws
+// Error naming the file, the tensor and what is wrong with it.
+[[nodiscard]] const TensorInfo* find_weight(const GgufFile& file, const std::string& name,
+                                            const TensorSpec& spec);
+
+// "blk.<il>.<name>".
+[[nodiscard]] std::string layer_name(size_t il, const std::string& name);
 
 using LayerWeights =
     std::vector<ggml_tensor*>;  // in the order of the family's specs; nullptr: absent
