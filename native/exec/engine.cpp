@@ -36,9 +36,8 @@ Engine::Engine(const std::string& model_path, const EngineOptions& options,
   forward_ =
       std::make_unique<Forward>(model_.device(), model_.family(), hparams_, *memory_, max_requests);
   stepper_ = std::make_unique<Stepper>(*forward_, *feed_, tracer_, hparams_, chunk);
-  for (int32_t row = max_requests - 1; row >= 0; --row) {
-    free_rows_.push_back(row);
-  }
+  loop_ = std::make_unique<RequestLoop>(*stepper_, requests_, tracer_, model_.vocab(), hparams_,
+                                        max_requests);
   set_cache(options.cache_bytes == 0 ? model_.layout().total_bytes() : options.cache_bytes);
   thread_ = std::jthread([this] { run(); });
 }
@@ -179,10 +178,7 @@ EngineStats Engine::stats() {
   EngineStats stats;
   stats.active_requests = requests_.n_active();
   stats.queued_requests = requests_.n_queued();
-  {
-    const std::lock_guard guard(mutex_);
-    stats.steps = n_steps_;
-  }
+  stats.steps = loop_->n_steps();
   const auto lock = feed_->lock();
   stats.cache = feed_->cache().counters();
   stats.fetched_bytes = feed_->fetched_bytes();
@@ -215,9 +211,8 @@ void Engine::run() {
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      work_.wait(lock, [&] {
-        return stop_ || new_policy_ || !active_.empty() || requests_.n_queued() > 0;
-      });
+      work_.wait(
+          lock, [&] { return stop_ || new_policy_ || !loop_->idle() || requests_.n_queued() > 0; });
       if (stop_) {
         break;
       }
@@ -232,25 +227,15 @@ void Engine::run() {
         continue;
       }
     }
-    try {
-      admit();
-      prefill_one();
-      decode_all();
-    } catch (const std::exception& error) {
-      fail_all(error.what());
-    }
-    if (active_.empty()) {
+    loop_->turn();
+    if (loop_->idle()) {
       check_idle();
     }
   }
-  for (auto& request : active_) {
-    finish(*request, "cancelled", "");
-  }
-  active_.clear();
+  loop_->cancel_all();
 }
 
 void Engine::check_idle() {
-  CHECK(free_rows_.size() == static_cast<size_t>(options_.model.max_requests));
   const auto lock = feed_->lock();
   const ExpertCache& cache = feed_->cache();
   cache.check_integrity();
@@ -259,191 +244,6 @@ void Engine::check_idle() {
       CHECK(cache.pins({layer, expert}) == 0);
     }
   }
-}
-
-void Engine::admit() {
-  while (!free_rows_.empty()) {
-    std::unique_ptr<Request> request = requests_.next_queued();
-    if (request == nullptr) {
-      return;
-    }
-    request->admitted_ns = now_ns();
-    request->row = free_rows_.back();
-    free_rows_.pop_back();
-    // A session goes on from what it already holds; at least the last token is computed, for its
-    // logits.
-    Session& session = *request->session;
-    const std::vector<int32_t>& prompt = request->options.prompt;
-    const auto mismatch = std::mismatch(session.tokens.begin(), session.tokens.end(),
-                                        prompt.begin(), prompt.end() - 1);
-    request->n_prefilled = static_cast<int32_t>(mismatch.first - session.tokens.begin());
-    session.tokens.resize(static_cast<size_t>(request->n_prefilled));
-    if (session.kv.capacity() > 0) {
-      session.kv.set_length(request->n_prefilled);
-    }
-    active_.push_back(std::move(request));
-  }
-}
-
-void Engine::prefill_one() {
-  // Chats that wait for their prompt take turns, one chunk each, between steps of those that
-  // decode.
-  const size_t n = active_.size();
-  for (size_t i = 0; i < n; ++i) {
-    Request& request = *active_[(next_prefill_ + i) % n];
-    if (request.n_prefilled == request.n_prompt()) {
-      continue;
-    }
-    next_prefill_ = (next_prefill_ + i + 1) % n;
-    Stepper::Result result;
-    try {
-      if (request.n_prefilled == 0) {
-        // Room for the whole reply at once, as far as it is known.
-        request.session->kv.reserve(request.n_prompt() +
-                                    std::min(request.options.max_tokens, 1024));
-      }
-      result = stepper_->prefill(request, logits_);
-    } catch (const std::exception& error) {  // no memory, or the device failed
-      result = {&request, false, error.what()};
-    }
-    if (!result.left()) {
-      requests_.emit({EngineEvent::Kind::kPrefill, to_int(request.id), request.n_prefilled,
-                      request.n_prompt(), "", ""});
-      if (request.n_prefilled == request.n_prompt()) {
-        take_token(request, logits_);
-      }
-    }
-    finish_result(result);
-    return;
-  }
-}
-
-void Engine::decode_all() {
-  std::vector<Request*> decoding;
-  for (const auto& request : active_) {
-    if (request->next_token >= 0 && has_room(*request)) {
-      decoding.push_back(request.get());
-    }
-  }
-  forget_finished();
-  if (decoding.empty()) {
-    return;
-  }
-  std::vector<Stepper::Result> results;
-  try {
-    results = stepper_->decode(decoding, logits_);
-  } catch (const std::exception& error) {  // the device failed, so it did for all of the step
-    for (Request* request : decoding) {
-      finish(*request, "error", error.what());
-    }
-    forget_finished();
-    return;
-  }
-  if (stepper_->used_waves() && !told_waves_) {
-    requests_.emit(
-        {EngineEvent::Kind::kNotice, -1, 0, 0,
-         "The expert cache is too small for " + std::to_string(decoding.size()) +
-             " requests to run ahead of each other; they share waves of experts until it is "
-             "larger.",
-         ""});
-  }
-  told_waves_ = stepper_->used_waves();
-  {
-    const std::lock_guard guard(mutex_);
-    ++n_steps_;
-  }
-  const int64_t begin = now_ns();
-  size_t column = 0;
-  for (const Stepper::Result& result : results) {
-    if (!result.left()) {
-      const auto n_vocab = static_cast<size_t>(hparams_.n_vocab);
-      take_token(*result.request, std::span(logits_).subspan(column * n_vocab, n_vocab));
-      ++column;
-    }
-  }
-  tracer_.span(Event::kSample, begin, -1, -1, static_cast<int64_t>(column), 0);
-  for (const Stepper::Result& result : results) {
-    finish_result(result);
-  }
-}
-
-bool Engine::has_room(Request& request) {
-  try {
-    request.session->kv.reserve(request.session->kv.length() + 1);
-    return true;
-  } catch (const Error& error) {
-    finish(request, "error", error.what());
-    return false;
-  }
-}
-
-void Engine::take_token(Request& request, std::span<const float> logits) {
-  if (request.options.keep_logits && request.n_generated > 0) {
-    request.logits.insert(request.logits.end(), logits.begin(), logits.end());
-  }
-  if (request.n_generated == request.options.max_tokens) {
-    finish(request, "length", "");
-    return;
-  }
-  int32_t token = -1;
-  try {
-    token = next_token(request, logits);
-  } catch (const std::exception& error) {
-    finish(request, "error", error.what());
-    return;
-  }
-  ++request.n_generated;
-  request.next_token = token;
-  if (!request.options.ignore_end && model_.vocab().is_end(token)) {
-    finish(request, "stop", "");
-    return;
-  }
-  requests_.emit({EngineEvent::Kind::kToken, to_int(request.id), token, 0,
-                  token < model_.vocab().size() ? model_.vocab().piece(token, false) : "", ""});
-  // The last token needs no further step, unless its logits are wanted.
-  if (request.n_generated == request.options.max_tokens && !request.options.keep_logits) {
-    finish(request, "length", "");
-  }
-}
-
-int32_t Engine::next_token(Request& request, std::span<const float> logits) const {
-  const auto place = static_cast<size_t>(request.n_generated);
-  if (place >= request.options.forced.size()) {
-    return request.sampler->sample(logits);
-  }
-  request.sampler->accept(request.options.forced[place]);
-  return request.options.forced[place];
-}
-
-void Engine::finish_result(const Stepper::Result& result) {
-  if (result.cancelled) {
-    finish(*result.request, "cancelled", "");
-  } else if (!result.error.empty()) {
-    finish(*result.request, "error", result.error);
-  }
-  forget_finished();
-}
-
-void Engine::forget_finished() {
-  std::erase_if(active_, [](const auto& request) { return request->row < 0; });
-}
-
-void Engine::finish(Request& request, const char* reason, const std::string& detail) {
-  tracer_.set_step(-1);
-  tracer_.span(Event::kRequest, request.admitted_ns, to_int(request.id), -1, request.n_prompt(),
-               request.n_generated);
-  free_rows_.push_back(request.row);
-  request.row = -1;
-  requests_.ended(request, reason, detail);
-}
-
-void Engine::fail_all(const std::string& why) {
-  for (auto& request : active_) {
-    if (request->row >= 0) {
-      finish(*request, "error", why);
-    }
-  }
-  active_.clear();
 }
 
 }  // namespace runahead

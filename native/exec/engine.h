@@ -23,6 +23,7 @@
 #include "exec/expert_feed.h"
 #include "exec/forward.h"
 #include "exec/open_model.h"
+#include "exec/request_loop.h"
 #include "exec/request_table.h"
 #include "exec/stepper.h"
 #include "exec/tracer.h"
@@ -89,18 +90,6 @@ class Engine {
   void run();
   // Nobody runs, so nothing may be held.
   void check_idle();
-  void admit();
-  void prefill_one();
-  void decode_all();
-  // Whether the KV cache can take one more token; else the request has ended.
-  bool has_room(Request& request);
-  void take_token(Request& request, std::span<const float> logits);
-  [[nodiscard]] int32_t next_token(Request& request, std::span<const float> logits) const;
-  void finish(Request& request, const char* reason, const std::string& detail);
-  void finish_result(const Stepper::Result& result);
-  // Requests that have ended leave `active_`, between steps.
-  void forget_finished();
-  void fail_all(const std::string& why);
   void wake();
   [[nodiscard]] CacheSize cache_size(std::string reason);
 
@@ -115,18 +104,12 @@ class Engine {
 
   RequestTable requests_;
 
-  // Engine thread only.
-  std::vector<std::unique_ptr<Request>> active_;
-  std::vector<int32_t> free_rows_;
-  size_t next_prefill_ = 0;
-  bool told_waves_ = false;
-  std::vector<float> logits_;
+  std::unique_ptr<RequestLoop> loop_;
 
   std::mutex mutex_;
   std::condition_variable work_;  // for the engine thread
   // Guarded by mutex_.
   std::optional<std::pair<Policy, bool>> new_policy_;
-  uint64_t n_steps_ = 0;
   bool stop_ = false;
 
   // Resizes come from any thread, but the tracer has one writer. Guarded by the feed's lock.

@@ -56,6 +56,7 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
   tracer_.set_step(++step_);
   (void)forward_.take_device_ns();
   waited_ns_ = 0;
+  (void)waves_.take_waited_ns();
   n_groups_ = 0;
   std::vector<State> states;
   for (Request* request : requests) {
@@ -102,7 +103,8 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
     tracer_.span(Event::kHead, head, -1, -1, finished.n, 0);
   }
   // What is neither the device nor waiting is ours: scheduling, cache, graphs, trace.
-  const int64_t own_ns = now_ns() - begin - forward_.take_device_ns() - waited_ns_;
+  const int64_t own_ns =
+      now_ns() - begin - forward_.take_device_ns() - waited_ns_ - waves_.take_waited_ns();
   tracer_.span(Event::kScheduler, now_ns() - own_ns, -1, -1, 0, 0);
   tracer_.span(Event::kStep, begin, -1, -1, static_cast<int64_t>(requests.size()), n_groups_);
   return results;
@@ -229,84 +231,6 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
   }
 }
 
-bool Stepper::run_waves(int32_t layer, const Batch& batch, RequestId request,
-                        std::span<const int32_t> experts, int32_t only_column,
-                        std::optional<ExpertFeed::Failure>& failure,
-                        const std::function<bool()>& stop, int32_t& n_waves) {
-  // The columns of every expert, and its place among theirs.
-  const int32_t k = hparams_.n_expert_used;
-  std::vector<ExpertColumns> columns(static_cast<size_t>(hparams_.n_expert));
-  const int32_t first = only_column < 0 ? 0 : only_column;
-  const int32_t last = only_column < 0 ? batch.n : only_column + 1;
-  for (int32_t column = first; column < last; ++column) {
-    for (int32_t place = 0; place < k; ++place) {
-      ExpertColumns& expert =
-          columns[static_cast<size_t>(experts[static_cast<size_t>(column * k + place)])];
-      expert.columns.push_back(column);
-      expert.places.push_back(place);
-    }
-  }
-  std::vector<int32_t> distinct;
-  for (int32_t expert = 0; expert < hparams_.n_expert; ++expert) {
-    if (!columns[static_cast<size_t>(expert)].columns.empty()) {
-      distinct.push_back(expert);
-    }
-  }
-
-  std::unique_lock lock = feed_.lock();
-  feed_.serve_waves(true);
-  feed_.set_step(step_);
-  Waves& waves = feed_.waves();
-  auto issued = waves.begin(request, layer, distinct);
-  feed_.issued(issued);
-  tracer_.cache_decisions(request, issued, hparams_.n_expert);
-  while (!waves.finished()) {
-    if (stop()) {
-      waves.abandon();
-      break;
-    }
-    const std::optional<Waves::Wave> wave = waves.next_wave();
-    if (!wave) {
-      wait(lock);
-      tracer_.cache_decisions(request, feed_.take_issued_by_readers(), hparams_.n_expert);
-      continue;
-    }
-    std::vector<ExpertColumns> part;
-    int64_t n_pairs = 0;
-    for (size_t i = 0; i < wave->experts.size(); ++i) {
-      ExpertColumns& expert = columns[static_cast<size_t>(wave->experts[i])];
-      expert.slot = wave->slots[i];
-      n_pairs += static_cast<int64_t>(expert.columns.size());
-      part.push_back(std::move(expert));
-    }
-    lock.unlock();
-    const int64_t begin = now_ns();
-    try {
-      forward_.wave(layer, batch, part);
-    } catch (...) {
-      lock.lock();
-      waves.abandon();
-      waves.finish_wave(*wave);
-      throw;
-    }
-    tracer_.span(Event::kWave, begin, to_int(request), layer, static_cast<int64_t>(part.size()),
-                 n_pairs);
-    ++n_waves;
-    lock.lock();
-    waves.finish_wave(*wave);
-    issued = waves.issued();
-    feed_.issued(issued);
-    tracer_.cache_decisions(request, issued, hparams_.n_expert);
-  }
-  tracer_.cache_decisions(request, feed_.take_issued_by_readers(), hparams_.n_expert);
-  const auto failures = feed_.take_failures();
-  if (!failures.empty()) {
-    failure = failures.front();
-    return false;
-  }
-  return !stop();
-}
-
 void Stepper::decode_by_waves(std::vector<State>& states) {
   RoutingResult routing;
   Batch batch = front(states, routing);
@@ -320,8 +244,8 @@ void Stepper::decode_by_waves(std::vector<State>& states) {
   };
   for (int32_t layer = 0; layer < hparams_.n_layer; ++layer) {
     std::optional<ExpertFeed::Failure> failure;
-    while (!run_waves(layer, batch, states.front().request->id, routing.experts, -1, failure, stop,
-                      n_groups_)) {
+    while (!waves_.run(step_, layer, batch, states.front().request->id, routing.experts, -1,
+                       failure, stop, n_groups_)) {
       if (!failure) {
         for (State* state : going) {
           state->cancelled = true;
@@ -389,8 +313,8 @@ Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
     }
     const int32_t only_column = last_layer && !keep_logits ? n - 1 : -1;
     std::optional<ExpertFeed::Failure> failure;
-    if (!run_waves(layer, batch, request.id, routing.experts, only_column, failure, stop,
-                   n_waves)) {
+    if (!waves_.run(step_, layer, batch, request.id, routing.experts, only_column, failure, stop,
+                    n_waves)) {
       return {&request, !failure, failure ? failure->message : ""};
     }
     const std::vector<float> weights = routing.weights;

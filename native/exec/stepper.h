@@ -9,7 +9,6 @@
 
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +18,7 @@
 #include "exec/forward.h"
 #include "exec/request.h"
 #include "exec/tracer.h"
+#include "exec/wave_runner.h"
 
 namespace runahead {
 
@@ -38,6 +38,7 @@ class Stepper {
         feed_(feed),
         tracer_(tracer),
         hparams_(hparams),
+        waves_(forward, feed, tracer, hparams),
         prefill_chunk_(prefill_chunk) {}
 
   // One token for every request: computes next_token, writes its keys and values. Fills `logits`
@@ -71,12 +72,6 @@ class Stepper {
   Batch front(const std::vector<State>& states, RoutingResult& routing);
   void decode_by_scheduler(std::vector<State>& states);
   void decode_by_waves(std::vector<State>& states);
-  // Runs all experts of `layer` for the batch; false: a read failed (then `failure` says which) or
-  // `stop` said so.
-  bool run_waves(int32_t layer, const Batch& batch, RequestId request,
-                 std::span<const int32_t> experts, int32_t only_column,
-                 std::optional<ExpertFeed::Failure>& failure, const std::function<bool()>& stop,
-                 int32_t& n_waves);
   // The columns that chose the expert leave the batch.
   void leave_who_needs(const ExpertFeed::Failure& failure, std::vector<State*>& going, Batch& batch,
                        RoutingResult& routing) const;
@@ -92,6 +87,7 @@ class Stepper {
   ExpertFeed& feed_;
   Tracer& tracer_;
   const Hparams& hparams_;
+  WaveRunner waves_;
   int32_t prefill_chunk_;
   int32_t step_ = 0;
   int32_t n_groups_ = 0;
