@@ -1,8 +1,16 @@
 """SamplingParams: how a reply's tokens are chosen and when it ends."""
 
+import re
+
 import msgspec
 
 from engine.errors import InvalidRequestError
+
+# llama.cpp's grammar parser recurses without a bound of its own, and would exhaust the stack.
+MAX_GRAMMAR_BYTES = 1 << 16
+MAX_GRAMMAR_DEPTH = 256
+# Literals, character classes and comments of GBNF, in which parentheses stand for themselves.
+_NO_STRUCTURE = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*', re.DOTALL)
 
 
 class SamplingParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,3 +50,20 @@ class SamplingParams(msgspec.Struct, frozen=True, kw_only=True):
                 raise InvalidRequestError(f"{name} is {value}; it must be from {low} to {high}")
         if any(not text for text in self.stop):
             raise InvalidRequestError("A stop string is empty; leave it out or give it some text")
+        if self.grammar:
+            _check_grammar(self.grammar)
+
+
+def _check_grammar(text: str) -> None:
+    n_bytes = len(text.encode())
+    if n_bytes > MAX_GRAMMAR_BYTES:
+        raise InvalidRequestError(
+            f"The grammar has {n_bytes} bytes; it may have up to {MAX_GRAMMAR_BYTES}"
+        )
+    depth = 0
+    for bracket in re.findall(r"[()]", _NO_STRUCTURE.sub("", text)):
+        depth = depth + 1 if bracket == "(" else max(0, depth - 1)
+        if depth > MAX_GRAMMAR_DEPTH:
+            raise InvalidRequestError(
+                f"The grammar nests parentheses more than {MAX_GRAMMAR_DEPTH} deep"
+            )

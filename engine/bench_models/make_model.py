@@ -54,7 +54,7 @@ def make_model(
 
     `like` is a name of SHAPES, `type` one of FILE_TYPES, `vocab` a GGUF whose vocabulary is copied
     (else single bytes), `sizes` replace fields of the shape. Equal arguments give equal bytes.
-    `calibration` measures afterwards how such a model routes (about half a minute). `progress`
+    `calibration` measures afterwards how such a model routes (up to a minute). `progress`
     gets the stages "write" (bytes; False leaves no file) and "calibrate" (steps; False skips it).
     Raises BenchModelError.
     """

@@ -33,7 +33,7 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-calibration",
         action="store_true",
-        help="do not measure afterwards how such a model routes (which takes about half a minute)",
+        help="do not measure afterwards how such a model routes (which takes up to a minute)",
     )
     parser.set_defaults(run=run)
 

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from engine.bench_models.routing import PAPER_LFU_HIT, PAPER_PREFETCH_WASTE, Calibration
 
-_COLUMNS = ("requests", "cache", "experts/layer", "LFU hits", "LRU hits", "repeated", "unused")
+_COLUMNS = ("requests", "cache", "experts", "LFU hits", "LRU hits", "repeated", "unused")
 
 
 def routing_table(measured: Sequence[Calibration], title: str) -> Table:
@@ -18,7 +18,7 @@ def routing_table(measured: Sequence[Calibration], title: str) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.caption_justify = "left"
     table.caption = (
-        "experts/layer: distinct ones that a step needs of a layer; hits: the share of these that"
+        "experts: distinct ones that a step needs of a layer; hits: the share of these that"
         " the cache holds; repeated: the share of a token's experts that its request's last token"
         " used, too; unused: of what a prefetcher fetches that asks the next layer's router early"
     )

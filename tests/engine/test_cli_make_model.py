@@ -21,8 +21,9 @@ def test_every_shape_that_imitates_a_real_model_is_calibrated() -> None:
 
 @pytest.mark.usefixtures("tiny_is_calibrated")
 def test_the_measured_figures_stand_beside_the_papers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     path = tmp_path / "m.gguf"
     assert main(["make-model", str(path), "--like", "tiny", "--layers", "2"]) == 0
     out = capsys.readouterr().out

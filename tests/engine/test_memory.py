@@ -19,12 +19,20 @@ ROOT = Path(__file__).parents[2]
 
 # Replies of 50 tokens to 4 prompts at once, in batches until so many decode steps are done.
 REPLY = """
-import json, os, subprocess, sys
+import json, os, pathlib, subprocess, sys
 from engine.cache_size import CacheSize
 from engine.cli.replies import Replies, Reply
 from engine.engine import Engine
 from engine.options import EngineOptions
 from engine.sampling import SamplingParams
+
+def peak(engine):
+    # Linux counts the parent's peak to getrusage's of a child, but not to this.
+    status = pathlib.Path("/proc/self/status")
+    if not status.exists():
+        return engine.stats().peak_bytes
+    (line,) = [line for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
+    return int(line.split()[1]) * 1024
 
 def batches(engine, n_step):
     while engine.stats().steps < n_step:
@@ -64,7 +72,7 @@ with Engine.open(sys.argv[1], options) as engine:  # builds the pack as well
     batches(engine, 100)
     info, stats = engine.info, engine.stats()
     print(json.dumps({"experts": info.experts_total_bytes, "resident": info.resident_bytes,
-                      "cache": stats.cache_bytes, "peak": stats.peak_bytes}))
+                      "cache": stats.cache_bytes, "peak": peak(engine)}))
 """,
         model,
         home,

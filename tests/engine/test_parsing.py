@@ -105,6 +105,15 @@ def test_an_empty_stop_string_is_refused() -> None:
         SamplingParams(stop=("a", ""))
 
 
+def test_a_grammar_that_would_exhaust_the_parsers_stack_is_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="deep"):
+        SamplingParams(grammar="root ::= " + "(" * 300 + '"a"' + ")" * 300)
+    with pytest.raises(InvalidRequestError, match="65537 bytes"):
+        SamplingParams(grammar="#" * 65537)
+    SamplingParams(grammar="root ::= " + '"\\"((("' * 200 + "[(\\](]" * 200 + "# " + "(" * 300)
+    SamplingParams(grammar="root ::= " + '("a")' * 2000)
+
+
 def test_a_request_has_exactly_one_kind_of_prompt() -> None:
     with pytest.raises(InvalidRequestError, match="empty"):
         Request()
