@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 #include <sys/resource.h>
 
+#include <fstream>
 #include <memory>
 #include <mutex>
 
@@ -49,12 +50,19 @@ const char* name_of(JobState state) {
 
 // The largest resident size of this process so far, in bytes.
 uint64_t peak_bytes() {
+#ifdef __linux__
+  // ru_maxrss would include the parent's peak before exec.
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) {
+      return std::stoull(line.substr(6)) * 1024;
+    }
+  }
+  return 0;
+#else
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-#ifdef __APPLE__
-  return static_cast<uint64_t>(usage.ru_maxrss);
-#else
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  return static_cast<uint64_t>(usage.ru_maxrss);  // bytes on macOS
 #endif
 }
 

@@ -313,7 +313,7 @@ Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
     }
     const int32_t only_column = last_layer && !keep_logits ? n - 1 : -1;
     std::optional<ExpertFeed::Failure> failure;
-    if (!waves_.run(step_, layer, batch, request.id, routing.experts, only_column, failure, stop,
+    if (!waves_.run(-1, layer, batch, request.id, routing.experts, only_column, failure, stop,
                     n_waves)) {
       return {&request, !failure, failure ? failure->message : ""};
     }
