@@ -1,9 +1,9 @@
-"""Runahead's engine: runs mixture-of-experts models larger than memory, several requests at once."""
+"""Runahead's engine: MoE language models larger than memory, several requests at once."""
 
 import os
 
-# ggml's threads meet at barriers many times per layer, and libgomp lets each that waits there spin for
-# milliseconds. Where a core is busy with something else, that spinning keeps the very thread that all
-# wait for off the processor, and generation slows tenfold. A short spin covers the usual wait. libgomp
-# reads this when it is loaded, so it has to be said before engine._native is.
+# ggml's threads meet at barriers many times per layer, and libgomp lets each that waits there spin
+# for milliseconds. Where a core is busy with something else, that spinning keeps the very thread
+# that all wait for off the processor, and generation slows tenfold. A short spin covers the usual
+# wait. libgomp reads this when it is loaded, so it has to be said before engine._native is.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")

@@ -8,8 +8,6 @@
 namespace runahead {
 namespace {
 
-constexpr size_t kMaxGrammarBytes = 64 << 10;
-constexpr size_t kMaxGrammarDepth = 256;
 constexpr int32_t kPenaltyWindow = 64;  // last tokens that repeat_penalty looks at
 // Below this, logits divided by the temperature may overflow; the most likely token is all that is
 // left anyway.
@@ -56,22 +54,6 @@ void check_grammar(const std::string& text) {
   }
 }
 
-// libllama's parser recurses into parentheses without a bound.
-void check_grammar(const std::string& grammar) {
-  size_t depth = 0;
-  size_t deepest = 0;
-  for (const char c : grammar) {
-    depth = c == '(' ? depth + 1 : (c == ')' && depth > 0 ? depth - 1 : depth);
-    deepest = std::max(deepest, depth);
-  }
-  if (grammar.size() > kMaxGrammarBytes || deepest > kMaxGrammarDepth) {
-    throw Error(ErrorCode::kInvalid, "the grammar is larger than " +
-                                         std::to_string(kMaxGrammarBytes) +
-                                         " bytes or nests deeper than " +
-                                         std::to_string(kMaxGrammarDepth) + " parentheses");
-  }
-}
-
 }  // namespace
 
 Sampler::Sampler(const Vocab& vocab, const SamplerOptions& o)
@@ -83,7 +65,6 @@ Sampler::Sampler(const Vocab& vocab, const SamplerOptions& o)
   check_range("repeat_penalty", o.repeat_penalty, 0.01, 100.0);
   const auto add = [&](llama_sampler* sampler) { llama_sampler_chain_add(chain_.get(), sampler); };
   if (!o.grammar.empty()) {
-    check_grammar(o.grammar);
     check_grammar(o.grammar);
     llama_sampler* grammar = llama_sampler_init_grammar(vocab.get(), o.grammar.c_str(), "root");
     if (grammar == nullptr) {
