@@ -28,6 +28,35 @@ std::vector<float> normal_values(int64_t n, uint32_t seed) {
   return values;
 }
 
+// The quantisers of these first fill tables, for up to ten seconds.
+bool is_slow_to_quantise(ggml_type type) {
+  switch (type) {
+    case GGML_TYPE_IQ1_S:
+    case GGML_TYPE_IQ1_M:
+    case GGML_TYPE_IQ2_XXS:
+    case GGML_TYPE_IQ2_XS:
+    case GGML_TYPE_IQ2_S:
+    case GGML_TYPE_IQ3_XXS:
+    case GGML_TYPE_IQ3_S: return true;
+    default: return false;
+  }
+}
+
+std::vector<std::byte> random_weights(ggml_type type, int64_t n_in, int64_t n_out) {
+  std::vector<std::byte> bytes(ggml_row_size(type, n_in) * static_cast<size_t>(n_out));
+  if (is_slow_to_quantise(type)) {
+    // Any bytes are weights, but a scale in half precision must be finite: with this bit clear it
+    // is.
+    std::mt19937 random(2);
+    std::generate(bytes.begin(), bytes.end(),
+                  [&] { return static_cast<std::byte>(random() & 0xbfU); });
+    return bytes;
+  }
+  const std::vector<float> values = normal_values(n_in * n_out, 2);
+  ggml_quantize_chunk(type, values.data(), bytes.data(), 0, n_out, n_in, nullptr);
+  return bytes;
+}
+
 // Random weights of one kind. The model's own will not do: zeros (a slot without an expert) agree
 // in every form, and slots are written by readers at any time.
 class Sample {
@@ -41,10 +70,7 @@ class Sample {
       throw Error(ErrorCode::kNoMemory, "no memory to compare the kernels of weights");
     }
     ggml_backend_buffer_set_usage(buffer_.get(), GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
-    const std::vector<float> values = normal_values(n_in * n_out, 2);
-    const std::vector<float> importance(static_cast<size_t>(n_in), 1.0F);
-    std::vector<std::byte> bytes(ggml_nbytes(tensor_));
-    ggml_quantize_chunk(type, values.data(), bytes.data(), 0, n_out, n_in, importance.data());
+    const std::vector<std::byte> bytes = random_weights(type, n_in, n_out);
     ggml_backend_tensor_set(tensor_, bytes.data(), 0, bytes.size());
   }
   [[nodiscard]] const ggml_tensor* tensor() const { return tensor_; }
