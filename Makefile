@@ -100,7 +100,7 @@ bench-llama: $(INSTALLED) $(MODEL)
 # Qwen3-30B-A3B's layer shape, 12 layers.
 build/bench/%.gguf: | $(INSTALLED)
 	mkdir -p $(@D)
-	$(BIN)/runahead make-model $@ --layers 12
+	$(BIN)/runahead make-model $@ --layers 12 --no-calibration
 
 clean:
 	rm -rf build $(if $(VENV_TOO),$(VENV))
