@@ -153,6 +153,11 @@ class Bench:
     def _measured(
         self, records: trace.Records, n: int, first_step: int, label: str
     ) -> metrics.Steps:
+        if (trace.of(records, trace.Event.WAVE)["step"] > first_step).any():
+            raise errors.EngineError(
+                f"{label}: the cache is too small for the policy, so the requests shared waves",
+                "Choose a larger --cache or fewer --requests.",
+            )
         steps = metrics.step_table(records)
         full = steps[(steps["requests"] == n)]
         measured: metrics.Steps = full[self._plan.steps // 2 :]

@@ -93,6 +93,11 @@ class Engine:
             raise errors.UnsupportedModelError(f"{found.title} cannot be run: {found.reason}")
         with native.translated():
             native.parse_policy(options.policy)  # before minutes of packing
+        if 0 < found.context_length < options.context:
+            raise errors.InvalidRequestError(
+                f"context {options.context} is more than the {found.context_length} tokens"
+                f" that {found.title} was trained for"
+            )
         notices: list[str] = []
         store, pack = choose_store(found, options, notices, progress)
         cache_bytes = options.cache.bytes_of(found.experts_total_bytes)
@@ -309,8 +314,8 @@ class Engine:
             try:
                 with native.translated():
                     self._keep_records()
-                    self._native.close()
             finally:
+                self._native.close()
                 if self._log:
                     self._log.close()
 
@@ -331,9 +336,10 @@ class Engine:
         if request.prompt:
             return self.tokenize(request.prompt), ()
         prompt = self._template.render(request.messages)
-        if prompt.notice and prompt.notice not in self._told:
-            self._told.add(prompt.notice)
-            self._notices.append(prompt.notice)
+        with self._lock:
+            if prompt.notice and prompt.notice not in self._told:
+                self._told.add(prompt.notice)
+                self._notices.append(prompt.notice)
         # A template that spells out the first token must not get it twice.
         first = self._special_text(self.info.bos_token)
         spelled = bool(first) and prompt.text.startswith(first)

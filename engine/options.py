@@ -11,6 +11,9 @@ from engine.link_speed import LinkSpeed
 Store = Literal["pack", "gguf", "memory"]
 STORES: tuple[Store, ...] = ("pack", "gguf", "memory")
 
+# The native engine's own bound (exec/open_model.cpp).
+MAX_REQUESTS = 64
+
 
 class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Defaults suit a laptop with a model larger than its memory.
@@ -47,11 +50,11 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for name, value, low, high in (
-            ("n_threads", self.n_threads, 0, 1024),
+            ("n_threads", self.n_threads, 0, 512),
             ("n_readers", self.n_readers, 1, 64),
-            ("max_requests", self.max_requests, 1, 256),
+            ("max_requests", self.max_requests, 1, MAX_REQUESTS),
             ("context", self.context, 16, 2**24),
-            ("prefill_chunk", self.prefill_chunk, 1, 2**16),
+            ("prefill_chunk", self.prefill_chunk, 1, 2**13),
         ):
             if not low <= value <= high:
                 raise InvalidRequestError(f"{name} is {value}; it must be from {low} to {high}")

@@ -94,6 +94,8 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
     )
     if args.routing:
+        if args.json:
+            raise errors.InvalidRequestError("--json does not go with --routing")
         return run_routing(args)
     with native.translated():
         for policy in plan.policies:

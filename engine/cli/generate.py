@@ -22,10 +22,15 @@ from engine.cli.summary import summary_json, summary_table
 from engine.cli.terminal import native_progress, note, stderr, stdout
 from engine.engine import Engine
 from engine.events import Event, Notice
+from engine.options import MAX_REQUESTS
 from engine.request import Message, Request
 from engine.sampling import SamplingParams
 
-STAGES = {"pack": "Building the expert pack", "load": "Loading"}
+STAGES = {
+    "pack": "Building the expert pack",
+    "weights": "Loading",
+    "experts": "Loading the experts",
+}
 
 
 def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -73,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         cache=args.cache,
         link=args.link,
         context=args.context,
-        max_requests=max(1, min(256, len(prompts))),
+        max_requests=max(1, min(MAX_REQUESTS, len(prompts))),
         run_log=not args.no_log,
     )
     with native_progress(STAGES) as progress:

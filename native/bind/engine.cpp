@@ -79,8 +79,14 @@ class Handle {
   }
   void close() {
     std::shared_ptr<Engine> engine;
-    const std::lock_guard guard(mutex_);
-    engine.swap(engine_);
+    {
+      const std::lock_guard guard(mutex_);
+      engine.swap(engine_);
+    }
+    if (engine != nullptr) {
+      engine->stop();  // calls inside it in other threads end soon, and with the last of them its
+                       // memory
+    }
   }
 
  private:

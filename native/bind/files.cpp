@@ -134,7 +134,8 @@ std::string check(const std::string& pack_path, const std::string& model_path, b
       store.verify([&](uint64_t done, uint64_t total) { return report("verify", done, total); });
     }
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::kCancelled) {
+    // Only what is wrong with the pack is an answer; a disk that cannot be read just now is not.
+    if (error.code() != ErrorCode::kBadFile && error.code() != ErrorCode::kUnsupported) {
       throw;
     }
     return error.what();

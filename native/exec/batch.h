@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <ggml.h>
+
 #include <cstdint>
 #include <vector>
 
@@ -23,6 +25,7 @@ struct Batch {
   bool decode = true;
   std::vector<Lane> lanes;  // decode: one per column; prefill: one, at the first column's position
   int32_t n = 0;            // columns
+  std::vector<ggml_fp16_t> mask;  // prefill: [n_kv, n], 0 or -inf, the same for all layers
 
   [[nodiscard]] int32_t position(int32_t column) const {
     return decode ? lanes[static_cast<size_t>(column)].position : lanes.front().position + column;

@@ -8,8 +8,8 @@
 namespace runahead {
 namespace {
 
-// Resizes kept for the trace until they are drained.
-constexpr size_t kMaxResizes = 4096;
+// Records of resizes and their evictions, kept until they are drained.
+constexpr size_t kMaxResizes = 1 << 16;
 
 std::string megabytes(uint64_t bytes) {
   return std::to_string(bytes / 1000000) + " MB";
@@ -23,7 +23,8 @@ Engine::Engine(const std::string& model_path, const EngineOptions& options,
       model_(model_path, options.model, progress),
       hparams_(model_.hparams()),
       requests_([this] {
-        return std::make_unique<Session>(KvCache(hparams_, model_.device().buffer_type()));
+        return std::make_unique<Session>(
+            KvCache(hparams_, model_.device().buffer_type(), options_.model.context));
       }) {
   check_between("n_readers", options.fetcher.n_readers, 1, 64);
   feed_ =
@@ -42,13 +43,17 @@ Engine::Engine(const std::string& model_path, const EngineOptions& options,
   thread_ = std::jthread([this] { run(); });
 }
 
-Engine::~Engine() {
-  requests_.cancel_all();
+void Engine::stop() {
+  requests_.close();
   {
     const std::lock_guard guard(mutex_);
     stop_ = true;
   }
   wake();
+}
+
+Engine::~Engine() {
+  stop();
   if (thread_.joinable()) {
     thread_.join();
   }
@@ -150,12 +155,19 @@ CacheSize Engine::set_cache(uint64_t bytes) {
     }
   }
   const int64_t before = cache_size("").slots;
-  feed_->set_slots(slots);
+  const std::vector<ExpertId> evicted = feed_->set_slots(slots);
   CacheSize size = cache_size(reason);
-  if (resizes_.size() < kMaxResizes) {
-    Record record;
+  Record record;
+  record.begin_ns = record.end_ns = now_ns();
+  if (resizes_.size() + evicted.size() < kMaxResizes) {
+    for (const ExpertId& id : evicted) {
+      record.event = static_cast<uint8_t>(Event::kEvict);
+      record.layer = id.layer;
+      record.expert = id.expert;
+      resizes_.push_back(record);
+    }
     record.event = static_cast<uint8_t>(Event::kResize);
-    record.begin_ns = record.end_ns = now_ns();
+    record.layer = record.expert = -1;
     record.a = before;
     record.b = size.slots;
     resizes_.push_back(record);

@@ -59,10 +59,13 @@ class Engine {
  public:
   // Throws Error; nothing is left behind then.
   Engine(const std::string& model_path, const EngineOptions& options, const OpenProgress& progress);
-  // Ends running requests as cancelled and joins.
+  // Stops and joins.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
+
+  // Ends running requests as cancelled, and every wait; nothing is accepted from now on.
+  void stop();
 
   // Throws Error(kInvalid) for an empty or too long prompt, an unknown or busy session, bad
   // sampling options.

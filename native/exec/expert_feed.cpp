@@ -80,13 +80,22 @@ std::vector<int32_t> ExpertFeed::slots_for(uint64_t bytes) const {
   return slots;
 }
 
-void ExpertFeed::set_slots(const std::vector<int32_t>& slots) {
+void ExpertFeed::forget_reports() {
+  failures_.clear();
+  issued_by_readers_.clear();
+}
+
+std::vector<ExpertId> ExpertFeed::set_slots(const std::vector<int32_t>& slots) {
+  std::vector<ExpertId> evicted;
   for (size_t c = 0; c < slots.size(); ++c) {
     for (const ExpertCache::Vacated& vacated :
          cache_.set_capacity(static_cast<int32_t>(c), slots[c])) {
       pools_[c]->give_up(vacated.slot);
+      evicted.push_back(vacated.id);
     }
   }
+  changed_.notify_all();  // a step may be waiting for slots
+  return evicted;
 }
 
 std::optional<FetchTask> ExpertFeed::next_task() {
@@ -112,6 +121,7 @@ void ExpertFeed::put(const FetchTask& task, uint64_t offset, std::span<const std
 
 void ExpertFeed::task_finished(const FetchTask& task, const std::optional<std::string>& error) {
   const std::lock_guard guard(mutex_);
+  const bool was_unpinned = cache_.pins(task.id) == 0;  // a step may wait for its slot
   bool changed = true;
   if (error) {
     // What cancelled jobs left behind may fail, too: that ends nobody.
@@ -134,7 +144,7 @@ void ExpertFeed::task_finished(const FetchTask& task, const std::optional<std::s
       issued_by_readers();
     }
   }
-  if (changed || cache_.unpinned_loading(cache_.class_of(task.id)) == 0) {
+  if (changed || was_unpinned) {
     changed_.notify_all();
   }
 }

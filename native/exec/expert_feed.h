@@ -53,9 +53,12 @@ class ExpertFeed final : public FetchSource {
   // Waits until a fetch ends, or notify().
   void wait(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] std::vector<Failure> take_failures();
+  // What readers reported to a step or layer that has been given up concerns nobody else.
+  void forget_reports();
   // Slots of class c for `bytes` of cache over all classes, in proportion to their experts.
   [[nodiscard]] std::vector<int32_t> slots_for(uint64_t bytes) const;
-  void set_slots(const std::vector<int32_t>& slots);
+  // The experts that had to leave at once.
+  std::vector<ExpertId> set_slots(const std::vector<int32_t>& slots);
   [[nodiscard]] uint64_t fetched_bytes() const { return fetched_bytes_; }
 
   // Any thread, with or without the lock.

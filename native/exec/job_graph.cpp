@@ -1,7 +1,6 @@
 #include "exec/job_graph.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace runahead {
 namespace {
@@ -137,15 +136,7 @@ void JobGraph::set(Layers layers, const Batch& batch, const JobInputs& inputs) {
   fill<float>(weights_, inputs.weights);
   fill<int32_t>(positions_, positions);
   fill<int64_t>(kv_rows_, kv_rows);
-  if (mask_ != nullptr) {
-    const auto n_kv = static_cast<size_t>(mask_->ne[0]);
-    std::vector<ggml_fp16_t> mask(n_kv * n, ggml_fp32_to_fp16(-INFINITY));
-    for (size_t i = 0; i < n; ++i) {
-      std::fill_n(mask.begin() + static_cast<ptrdiff_t>(i * n_kv), positions[i] + 1,
-                  ggml_fp32_to_fp16(0.0F));
-    }
-    fill<ggml_fp16_t>(mask_, mask);
-  }
+  fill<ggml_fp16_t>(mask_, batch.mask);
 }
 
 void JobGraph::get(RoutingResult& routing) const {

@@ -12,7 +12,7 @@ void KvCache::reserve(int32_t n_tokens) {
   if (n_tokens <= capacity_) {
     return;
   }
-  const int32_t capacity = kv_bucket(std::max(n_tokens, 2 * capacity_));
+  const int32_t capacity = kv_bucket(std::max(n_tokens, std::min(2 * capacity_, max_tokens_)));
   const auto n_layer = static_cast<size_t>(hparams_.n_layer);
   ggml_context_ptr ctx(ggml_init({ggml_tensor_overhead() * (2 * n_layer + 1), nullptr, true}));
   std::vector<ggml_tensor*> keys;

@@ -21,8 +21,9 @@ constexpr int32_t kKvBucket = 256;
 
 class KvCache {
  public:
-  KvCache(const Hparams& hparams, ggml_backend_buffer_type_t type)
-      : hparams_(hparams), type_(type) {}
+  // max_tokens: the context, which doubling does not exceed.
+  KvCache(const Hparams& hparams, ggml_backend_buffer_type_t type, int32_t max_tokens)
+      : hparams_(hparams), type_(type), max_tokens_(max_tokens) {}
 
   // Room for `n_tokens` positions. Throws Error(kNoMemory).
   void reserve(int32_t n_tokens);
@@ -45,6 +46,7 @@ class KvCache {
  private:
   const Hparams& hparams_;
   ggml_backend_buffer_type_t type_;
+  int32_t max_tokens_;
   ggml_context_ptr ctx_;
   ggml_backend_buffer_ptr buffer_;
   std::vector<ggml_tensor*> keys_;  // [n_embd_kv, capacity] per layer

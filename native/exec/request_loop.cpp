@@ -17,6 +17,12 @@ RequestLoop::RequestLoop(Stepper& stepper, RequestTable& requests, Tracer& trace
 
 void RequestLoop::turn() {
   try {
+    for (const auto& request : active_) {
+      if (request->cancelled.load(std::memory_order_relaxed)) {
+        finish(*request, "cancelled", "");
+      }
+    }
+    forget_finished();
     admit();
     prefill_one();
     decode_all();

@@ -19,6 +19,9 @@ Session& RequestTable::session_of(int32_t id) {
 
 int32_t RequestTable::submit(std::unique_ptr<Request> request) {
   const std::lock_guard guard(mutex_);
+  if (closed_) {
+    throw Error(ErrorCode::kInvalid, "the engine is closed");
+  }
   if (queue_.size() >= kMaxQueued) {
     throw Error(ErrorCode::kInvalid, std::to_string(queue_.size()) +
                                          " requests are waiting already; wait for some to end");
@@ -89,17 +92,22 @@ void RequestTable::cancel_locked(int32_t id) {
   }
 }
 
-void RequestTable::cancel_all() {
+void RequestTable::close() {
   const std::lock_guard guard(mutex_);
+  closed_ = true;
+  news_.notify_all();
   for (const auto& [id, request] : requests_) {
     request->cancelled = true;
   }
 }
 
 bool RequestTable::wait(double timeout_s) {
+  // Years would overflow the clock; not a number waits for nothing.
+  const double seconds = timeout_s > 0.0 ? std::min(timeout_s, 1e6) : 0.0;
   std::unique_lock lock(mutex_);
-  return news_.wait_for(lock, std::chrono::duration<double>(timeout_s),
-                        [&] { return !events_.empty(); });
+  news_.wait_for(lock, std::chrono::duration<double>(seconds),
+                 [&] { return closed_ || !events_.empty(); });
+  return !events_.empty();
 }
 
 std::vector<EngineEvent> RequestTable::poll() {

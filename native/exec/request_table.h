@@ -38,7 +38,8 @@ class RequestTable {
   void close_session(int32_t session);
   // One that waits ends at once, one that runs before its next layer. Unknown: it has just ended.
   void cancel(int32_t request);
-  void cancel_all();
+  // Cancels all, and ends every wait; nothing is accepted from now on.
+  void close();
   // True when poll() would return something.
   bool wait(double timeout_s);
   std::vector<EngineEvent> poll();
@@ -70,6 +71,7 @@ class RequestTable {
   std::vector<EngineEvent> events_;
   int32_t next_request_ = 0;
   int32_t next_session_ = 0;
+  bool closed_ = false;
 };
 
 }  // namespace runahead

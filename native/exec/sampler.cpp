@@ -57,7 +57,8 @@ void check_grammar(const std::string& text) {
 }  // namespace
 
 Sampler::Sampler(const Vocab& vocab, const SamplerOptions& o)
-    : chain_(llama_sampler_chain_init(llama_sampler_chain_default_params()), llama_sampler_free) {
+    : chain_(llama_sampler_chain_init(llama_sampler_chain_default_params()), llama_sampler_free),
+      n_vocab_(static_cast<size_t>(vocab.size())) {
   check_range("temperature", o.temperature, 0.0, 100.0);
   check_range("top_k", o.top_k, 0, INT32_MAX);
   check_range("top_p", o.top_p, 0.0, 1.0);
@@ -91,11 +92,11 @@ Sampler::Sampler(const Vocab& vocab, const SamplerOptions& o)
     add(llama_sampler_init_temp(o.temperature));
     add(llama_sampler_init_dist(o.seed));
   }
-  candidates_.resize(static_cast<size_t>(vocab.size()));
 }
 
 int32_t Sampler::sample(std::span<const float> logits) {
-  const size_t n = std::min(candidates_.size(), logits.size());
+  const size_t n = std::min(n_vocab_, logits.size());
+  candidates_.resize(n);  // here, so that requests that wait take no memory for it
   for (size_t i = 0; i < n; ++i) {
     if (!std::isfinite(logits[i])) {
       throw Error(ErrorCode::kBadFile, "the model computed " + std::to_string(logits[i]) +

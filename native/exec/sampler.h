@@ -33,11 +33,12 @@ class Sampler {
   // The next token from logits [n_vocab]. Throws Error when they are not finite, or when the
   // grammar allows no token.
   [[nodiscard]] int32_t sample(std::span<const float> logits);
-  // A token that was not sampled here (prompt for penalties, forced) is part of the text.
+  // A token that was not sampled here (a forced one) is part of the text.
   void accept(int32_t token);
 
  private:
   std::unique_ptr<llama_sampler, decltype(&llama_sampler_free)> chain_;
+  size_t n_vocab_;
   std::vector<llama_token_data> candidates_;
 };
 

@@ -1,6 +1,7 @@
 #include "exec/stepper.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -112,6 +113,7 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
 
 void Stepper::abandon_step(std::vector<State>& states) {
   const auto lock = feed_.lock();
+  feed_.forget_reports();
   for (State& state : states) {
     feed_.scheduler().cancel(state.request->id);
     KvCache& kv = state.request->session->kv;
@@ -258,10 +260,10 @@ void Stepper::decode_by_waves(std::vector<State>& states) {
       }
       failure.reset();
     }
-    const std::vector<float> weights = routing.weights;
     const bool last_layer = layer == hparams_.n_layer - 1;
     const int64_t begin = now_ns();
-    forward_.job(Start::kCombine, layer, batch, {}, weights, last_layer ? nullptr : &routing);
+    forward_.job(Start::kCombine, layer, batch, {}, routing.weights,
+                 last_layer ? nullptr : &routing);
     tracer_.span(Event::kGroup, begin, -1, layer, batch.n, 0);
   }
   for (State* state : going) {
@@ -288,6 +290,21 @@ void Stepper::leave_who_needs(const ExpertFeed::Failure& failure, std::vector<St
   batch.n = static_cast<int32_t>(going.size());
 }
 
+namespace {
+
+// [n_kv, n]: column i sees the positions up to its own.
+std::vector<ggml_fp16_t> causal_mask(int32_t n_kv, int32_t position, int32_t n) {
+  const ggml_fp16_t visible = ggml_fp32_to_fp16(0.0F);
+  std::vector<ggml_fp16_t> mask(static_cast<size_t>(n_kv) * static_cast<size_t>(n),
+                                ggml_fp32_to_fp16(-INFINITY));
+  for (int32_t i = 0; i < n; ++i) {
+    std::fill_n(mask.begin() + ptrdiff_t{i} * n_kv, position + i + 1, visible);
+  }
+  return mask;
+}
+
+}  // namespace
+
 Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
   const int64_t begin = now_ns();
   tracer_.set_step(-1);
@@ -298,7 +315,8 @@ Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
   const bool keep_logits = request.options.keep_logits;
   kv.reserve(position + n);
   kv.set_length(position);
-  Batch batch{false, {{0, &kv, position}}, n};
+  Batch batch{false, {{0, &kv, position}}, n, {}};
+  batch.mask = causal_mask(batch.n_kv(0), position, n);
   const std::span<const int32_t> tokens(request.options.prompt.data() + position,
                                         static_cast<size_t>(n));
   const auto stop = [&] { return request.cancelled.load(std::memory_order_relaxed); };
@@ -317,8 +335,8 @@ Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
                     n_waves)) {
       return {&request, !failure, failure ? failure->message : ""};
     }
-    const std::vector<float> weights = routing.weights;
-    forward_.job(Start::kCombine, layer, batch, {}, weights, last_layer ? nullptr : &routing);
+    forward_.job(Start::kCombine, layer, batch, {}, routing.weights,
+                 last_layer ? nullptr : &routing);
   }
   if (keep_logits) {
     const size_t before = request.logits.size();

@@ -2,9 +2,10 @@
 //
 // Stepper drives one model's requests through the device: decode steps by the scheduler's decisions
 // (paper 4.1), or by expert waves where the cache is smaller than the deadlock rule wants, and
-// prefill chunks by waves. It knows nothing of queues, sessions' lives or events; the Engine does.
+// prefill chunks by waves. It knows nothing of queues, sessions' lives or events; the RequestLoop
+// does.
 //
-// Engine thread only. A request that fails or is cancelled on the way is reported in its Outcome;
+// Engine thread only. A request that fails or is cancelled on the way is reported in its Result;
 // others go on.
 
 #pragma once

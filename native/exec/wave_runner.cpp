@@ -66,6 +66,7 @@ bool WaveRunner::run(int32_t step, int32_t layer, const Batch& batch, RequestId 
       lock.lock();
       waves.abandon();
       waves.finish_wave(*wave);
+      feed_.forget_reports();
       throw;
     }
     tracer_.span(Event::kWave, begin, to_int(request), layer, static_cast<int64_t>(part.size()),

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "model/vocab.h"
 
 namespace runahead {
 namespace {
@@ -66,6 +67,7 @@ std::string why_unsupported(const GgufFile& file) {
     const std::unique_ptr<Family> family = make_family(file);
     const Hparams h = family->read_hparams(file);
     (void)family_experts(file, *family, h);
+    check_tokens(file);
     for (const TensorSpec& spec : family->model_tensors(h)) {
       (void)find_weight(file, spec.name, spec);
     }

@@ -17,8 +17,11 @@ void initialise_llama() {
   });
 }
 
+}  // namespace
+
 // What libllama takes for granted, or ends the process for.
-void check_tokens(const GgufFile& file, const std::string& where) {
+void check_tokens(const GgufFile& file) {
+  const std::string where = file.path().string() + ": ";
   const std::string model = file.get_string("tokenizer.ggml.model").value_or("");
   if (model != "gpt2" && model != "llama") {
     throw Error(ErrorCode::kUnsupported, where + "tokenizer.ggml.model '" + model +
@@ -49,11 +52,9 @@ void check_tokens(const GgufFile& file, const std::string& where) {
   }
 }
 
-}  // namespace
-
 Vocab::Vocab(const GgufFile& file) {
   const std::string where = file.path().string() + ": ";
-  check_tokens(file, where);
+  check_tokens(file);
   initialise_llama();
   llama_model_params params = llama_model_default_params();
   params.vocab_only = true;

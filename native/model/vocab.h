@@ -18,6 +18,9 @@
 
 namespace runahead {
 
+// Throws Error when the tokenizer of the file is not one that libllama can be trusted with.
+void check_tokens(const GgufFile& file);
+
 class Vocab {
  public:
   explicit Vocab(const GgufFile& file);

@@ -296,7 +296,7 @@ def test_the_demo_compares_two_policies_and_says_where_it_wrote(
 
 
 def test_the_commands_share_their_names_of_stages() -> None:
-    assert {"pack", "load"} <= set(generate.STAGES)
+    assert {"pack", "weights", "experts"} <= set(generate.STAGES)
     assert len(demo.PROMPTS) == 4
 
 

@@ -97,7 +97,7 @@ class Engine:
         progress: Progress | None = None,
     ) -> None:
         fail("Engine")
-        if progress is not None and not progress("load", 0, 1):
+        if progress is not None and not progress("weights", 0, 1):
             raise NativeError("cancelled", "loading was cancelled")
         self.model = read_model(model_path)
         self.store = store
