@@ -172,4 +172,14 @@ inline std::vector<int32_t> some_prompt(uint32_t seed, int32_t n) {
   return prompt;
 }
 
+// A reply of `n` tokens, whatever they are.
+inline RequestOptions request(std::vector<int32_t> prompt, int32_t n, int32_t session = -1) {
+  RequestOptions options;
+  options.prompt = std::move(prompt);
+  options.max_tokens = n;
+  options.ignore_end = true;
+  options.session = session;
+  return options;
+}
+
 }  // namespace runahead::test
