@@ -124,7 +124,7 @@ TEST_CASE("exec: a KV cache keeps what it holds when it grows, and shows its len
   h.n_layer = 2;
   h.n_head_kv = 2;
   h.head_dim = 8;
-  KvCache kv(h, device.buffer_type());
+  KvCache kv(h, device.buffer_type(), 5 * kKvBucket);
   CHECK(kv.capacity() == 0);
   CHECK(kv.bytes() == 0);
   kv.reserve(1);
