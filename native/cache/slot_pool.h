@@ -6,7 +6,7 @@
 // written, and a slot given up returns its pages. Elsewhere it is one buffer on the device, written
 // through put().
 //
-// tensor() and cover() belong to the engine thread; host_pointer() and put() may be called by
+// tensors() and cover() belong to the engine thread; host_pointer() and put() may be called by
 // readers for slots that are loading.
 
 #pragma once
@@ -37,11 +37,8 @@ class SlotPool {
  public:
   SlotPool(const SlotClass& slot_class, int32_t max_slots, const PoolMemory& memory);
 
-  // The pool of matrix `index`; its ne[2] covers every slot computed with so far: kernels look at
+  // One pool per matrix; its ne[2] covers every slot computed with so far: kernels look at
   // each.
-  [[nodiscard]] ggml_tensor* tensor(int32_t index) const {
-    return tensors_[static_cast<size_t>(index)];
-  }
   [[nodiscard]] const std::vector<ggml_tensor*>& tensors() const { return tensors_; }
 
   // The tensors grow to cover `slot`.
