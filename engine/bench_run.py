@@ -1,7 +1,8 @@
 """Measures single runs: one policy, number of requests, cache and link on an open engine.
 
-Prefill runs at full link speed and is not measured. Of the steps in which all requests are active
-the first half is warm-up.
+Every request has a session that keeps its prompt, so prompts are computed once and not in every
+run; this is not measured, and runs at full link speed. Then every run begins with a cold cache. Of
+the steps in which all requests are active the first are warm-up.
 """
 
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from engine.bench_prompts import bench_prompts
 from engine.bench_report import BenchRun
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
+from engine.request import SessionId
 
 
 class MeasuredRun(msgspec.Struct, frozen=True):
@@ -34,17 +36,29 @@ class MeasuredRun(msgspec.Struct, frozen=True):
 
 
 class CaseRunner:
-    """Runs cases on an engine that nobody else uses meanwhile; every run begins cold."""
+    """Runs cases on an engine that nobody else uses meanwhile.
+
+    `steps` are those of each request. Requests begin one after the other, so n of them have
+    `steps` - n or more in common; of these, `warm_up` are not measured (None: half of `steps`).
+    """
 
     def __init__(
-        self, engine: Engine, max_requests: int, steps: int, prompt_tokens: int, seed: int = 0
+        self,
+        engine: Engine,
+        max_requests: int,
+        steps: int,
+        prompt_tokens: int,
+        seed: int = 0,
+        warm_up: int | None = None,
     ):
         self._engine = engine
         self._steps = steps
+        self._warm_up = steps // 2 if warm_up is None else warm_up
         self._seed = seed
         self._prompts = bench_prompts(
             lambda text: engine.tokenize(text), max_requests, prompt_tokens
         )
+        self._sessions: list[SessionId] = []
 
     def try_policy(self, policy: str) -> None:
         """Raise InvalidRequestError when the engine does not take this policy."""
@@ -63,6 +77,7 @@ class CaseRunner:
         engine, n = self._engine, case.requests
         engine.set_cache_size(case.cache)
         engine.set_link(LinkSpeed())
+        self._open_sessions(n)
         engine.set_policy(case.policy, cold=True)
         first_step = None
 
@@ -74,12 +89,21 @@ class CaseRunner:
             stepped(max(0, min(map(len, tokens)) - 1))
 
         try:
-            streams, records = decode(engine, self._prompts[:n], self._steps, self._seed, polled)
+            streams, records = decode(
+                engine, self._prompts[:n], self._steps, self._seed, polled, self._sessions[:n]
+            )
         except errors.EngineError as error:
             raise errors.EngineError(f"{case.label}: {error.message}", error.hint) from error
         steps = self._measured(records, case, first_step or 0)
         summary = self._summary(case, metrics.summarise(steps))
         return MeasuredRun(summary, steps, records, [tuple(tokens) for tokens in streams])
+
+    def _open_sessions(self, n: int) -> None:
+        """Every run finds its prompts in the same state, the first one too."""
+        for prompt in self._prompts[len(self._sessions) : n]:
+            session = self._engine.open_session()
+            decode(self._engine, [prompt], 0, self._seed, lambda _: None, [session])
+            self._sessions.append(session)
 
     def _measured(self, records: trace.Records, case: BenchCase, first_step: int) -> metrics.Steps:
         if (trace.of(records, trace.Event.WAVE)["step"] > first_step).any():
@@ -90,7 +114,7 @@ class CaseRunner:
             )
         steps = metrics.step_table(records)
         full = steps[(steps["requests"] == case.requests)]
-        measured: metrics.Steps = full[self._steps // 2 :]
+        measured: metrics.Steps = full[self._warm_up :]
         measured = measured[measured["step"] > first_step]
         if len(measured) < max(1, self._steps // 8):
             raise errors.EngineError(

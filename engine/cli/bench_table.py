@@ -4,7 +4,7 @@ from rich import box
 from rich.table import Table
 
 from engine.bench import medians
-from engine.bench_report import BenchReport
+from engine.bench_report import LINK_KEPT, BenchReport
 from engine.link_speed import LinkSpeed
 
 
@@ -58,7 +58,7 @@ def slow_links(report: BenchReport) -> list[str]:
             sentences.append(
                 f"{case[0]} requests, cache {case[1]:.0%}: the link was to be paced to"
                 f" {LinkSpeed(case[2])}, but the disk gave {least.link_gbps:.2g} GB/s"
-                f" ({least.policy}, round {least.round + 1}; under 90 % in {len(slow)} run{'s'[: len(slow) > 1]}): these"
-                " figures are of a slower link."
+                f" ({least.policy}, round {least.round + 1}; {len(slow)} of the runs had under"
+                f" {LINK_KEPT:.0%} of it): these figures are of a slower link."
             )
     return sentences

@@ -158,10 +158,7 @@ def interrupted(engine: Engine, plan: BenchPlan, path: Path, n_run: int) -> None
     )
     with pytest.raises(KeyboardInterrupt):
         bench.run()
-    for request in range(100):
-        engine.cancel(request)  # type: ignore[arg-type]
-    while engine.stats().active_requests:
-        engine.poll()
+    assert engine.stats().active_requests == 0
 
 
 def test_an_interrupted_benchmark_goes_on_and_makes_no_run_twice(
@@ -251,7 +248,7 @@ def test_a_link_that_the_disk_could_not_deliver_is_told(report: BenchReport) -> 
     runs = [msgspec.structs.replace(paced[0], link_gbps=1.4), *paced[1:]]
     (sentence,) = slow_links(msgspec.structs.replace(report, runs=runs))
     assert "paced to 2 GB/s, but the disk gave 1.4 GB/s" in sentence
-    assert "under 90 % in 1 run)" in sentence
+    assert "1 of the runs had under 90% of it" in sentence
 
 
 def test_the_table_shows_prefetches_and_the_links_speed(report: BenchReport) -> None:
