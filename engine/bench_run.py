@@ -69,8 +69,12 @@ class CaseRunner:
                 f"The engine does not take the policy {policy}: {error.message}", error.hint
             ) from error
 
-    def run(self, case: BenchCase, stepped: Callable[[int], None]) -> MeasuredRun:
+    def run(
+        self, case: BenchCase, stepped: Callable[[int], None], steps: int | None = None
+    ) -> MeasuredRun:
         """Measure one case; `stepped` hears of the steps done, between polls.
+
+        steps: Of this run, if others than of all.
 
         Raises EngineError when a request fails or too few steps had all requests active.
         """
@@ -80,6 +84,7 @@ class CaseRunner:
         self._open_sessions(n)
         engine.set_policy(case.policy, cold=True)
         first_step = None
+        n_step = self._steps if steps is None else steps
 
         def polled(tokens: list[list[int]]) -> None:
             nonlocal first_step
@@ -90,13 +95,13 @@ class CaseRunner:
 
         try:
             streams, records = decode(
-                engine, self._prompts[:n], self._steps, self._seed, polled, self._sessions[:n]
+                engine, self._prompts[:n], n_step, self._seed, polled, self._sessions[:n]
             )
         except errors.EngineError as error:
             raise errors.EngineError(f"{case.label}: {error.message}", error.hint) from error
-        steps = self._measured(records, case, first_step or 0)
-        summary = self._summary(case, metrics.summarise(steps))
-        return MeasuredRun(summary, steps, records, [tuple(tokens) for tokens in streams])
+        measured = self._measured(records, case, first_step or 0, n_step)
+        summary = self._summary(case, metrics.summarise(measured))
+        return MeasuredRun(summary, measured, records, [tuple(tokens) for tokens in streams])
 
     def _open_sessions(self, n: int) -> None:
         """Every run finds its prompts in the same state, the first one too."""
@@ -105,7 +110,9 @@ class CaseRunner:
             decode(self._engine, [prompt], 0, self._seed, lambda _: None, [session])
             self._sessions.append(session)
 
-    def _measured(self, records: trace.Records, case: BenchCase, first_step: int) -> metrics.Steps:
+    def _measured(
+        self, records: trace.Records, case: BenchCase, first_step: int, n_step: int
+    ) -> metrics.Steps:
         if (trace.of(records, trace.Event.WAVE)["step"] > first_step).any():
             raise errors.EngineError(
                 f"{case.label}: the cache is too small for the policy, so the requests shared"
@@ -116,7 +123,7 @@ class CaseRunner:
         full = steps[(steps["requests"] == case.requests)]
         measured: metrics.Steps = full[self._warm_up :]
         measured = measured[measured["step"] > first_step]
-        if len(measured) < max(1, self._steps // 8):
+        if len(measured) < max(1, n_step // 8):
             raise errors.EngineError(
                 f"{case.label}: only {len(full)} steps had all {case.requests} requests active,"
                 " which is too few",

@@ -1,7 +1,6 @@
 """`runahead bench`: measure policies against each other."""
 
 import argparse
-import os
 from pathlib import Path
 
 from engine import bench_file, errors, native
@@ -17,6 +16,7 @@ from engine.cli.arguments import (
 )
 from engine.cli.bench_routing import run_routing
 from engine.cli.bench_table import bench_table, slow_links
+from engine.cli.busy import why_busy
 from engine.cli.generate import STAGES
 from engine.cli.terminal import native_progress, note, progress_bars, stdout, visible
 from engine.engine import Engine
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
         max_requests=max(plan.requests),
         run_log=False,
     )
-    if busy := _busy():
+    if busy := why_busy():
         note(busy)
     with native_progress(STAGES) as progress:
         engine = Engine.open(args.model, options, progress)
@@ -166,17 +166,6 @@ def _measure(
                     + (f" The same command goes on from {path}." if path else "")
                 )
             raise
-
-
-def _busy() -> str:
-    """Why the machine is no place to measure now; "" when it is quiet."""
-    load, cores = os.getloadavg()[0], os.cpu_count() or 1
-    if load <= cores:
-        return ""
-    return (
-        f"This machine is busy (load {load:.1f} on {cores} cores), so the figures mean little:"
-        " compute threads wait for each other many times a step. Close other programs, or wait."
-    )
 
 
 def _show(report: BenchReport) -> None:
