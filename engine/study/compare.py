@@ -75,8 +75,8 @@ def slow_links(data: StudyData, cases: Sequence[BenchCase]) -> tuple[str, ...]:
     )
 
 
-def percent_range(ratios: Sequence[float]) -> str:
-    """For example "1.07x" or "1.02 to 1.31x"."""
+def times_range(ratios: Sequence[float]) -> str:
+    """For example "1.07×" or "1.02 to 1.31×"."""
     low, high = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
     return f"{low}×" if low == high else f"{low} to {high}×"
 

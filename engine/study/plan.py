@@ -86,7 +86,8 @@ def _is_known(policy: str, source: DataSource, left_out: list[str]) -> bool:
     try:
         source.check(policy)
     except errors.EngineError as error:
-        left_out.append(f"The policy {policy}: {error.message}.")
+        # What else there is, after a semicolon, would fill the page.
+        left_out.append(f"The policy {policy}: {error.message.split('; ')[0]}.")
         return False
     return True
 

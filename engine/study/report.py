@@ -85,8 +85,9 @@ class Study:
             (
                 "Runs",
                 f"{len(self.data.runs)} {made}, each from a cold cache: {scope.warm_up} steps of"
-                f" warm-up, then {scope.steps} that count; {scope.rounds} round(s), interleaved;"
-                " ratios are medians of the ratios within each round",
+                f" warm-up, then {scope.steps} that count;"
+                f" {scope.rounds} round{'s' if scope.rounds > 1 else ''}, interleaved; ratios are"
+                " medians of the ratios within each round",
             ),
             ("Settings", ", ".join(f"{name}: {value}" for name, value in origin.settings.items())),
         ]
@@ -102,15 +103,16 @@ def draw_study(
 ) -> Study:
     """Draw every figure from whatever is there."""
     sections = []
-    for figure in figures:
-        try:
-            drawn = figure.draw(data)
-        except NoData as error:
-            sections.append(Section(figure, None, str(error)))
-            continue
-        file = io.BytesIO()
-        style.save(drawn.picture, file)
-        sections.append(Section(figure, drawn, "", file.getvalue()))
+    with style.applied():
+        for figure in figures:
+            try:
+                drawn = figure.draw(data)
+            except NoData as error:
+                sections.append(Section(figure, None, str(error)))
+                continue
+            file = io.BytesIO()
+            style.save(drawn.picture, file)
+            sections.append(Section(figure, drawn, "", file.getvalue()))
     return Study(data, sections, n_planned, left_out, failures)
 
 
@@ -145,7 +147,7 @@ def shown(value: Value) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}"
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
     return str(value)
 
 

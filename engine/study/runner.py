@@ -64,7 +64,8 @@ def run_study(
         try:
             run = source.run(case, stepped)
         except errors.EngineError as error:
-            outcome.failures.append(f"{label}: {error.message}")
+            reason = error.message.removeprefix(f"{case.label}: ")
+            outcome.failures.append(f"{label}: {reason}")
             continue
         results.add(run)
         left.add(run)

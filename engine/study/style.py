@@ -5,12 +5,16 @@ differ too. Pictures are drawn without a display.
 """
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import IO, Any, NamedTuple
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
 
 from engine.study.policies import BELADY, ordered, with_lfu
 
@@ -26,6 +30,7 @@ _RC: dict[Any, Any] = {
     "axes.titlesize": 9.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
+    "axes.titlepad": 8,
     "axes.labelsize": 9,
     "axes.labelcolor": INK,
     "axes.edgecolor": "#b4bac2",
@@ -78,8 +83,9 @@ _LOOKS = {
     ordered("fifo", "layer-srtf"): _Look("compute oldest job first", PINK, "X"),
     ordered("fifo", "global-srtf"): _Look("oldest first, global SRTF", RED, "d"),
 }
-_STATIC_COLOURS = {1: RED, 2: ORANGE, 3: GREEN, 4: PINK, 5: "#b2a200", 6: GREY}
-_STATIC_MARKERS = {1: "d", 2: "^", 3: "P", 4: "X", 5: "h", 6: "v"}
+# By the number of groups.
+_STATIC_COLOURS = {1: INK, 2: PINK, 3: GREEN, 4: ORANGE, 5: "#b2a200", 6: GREY}
+_STATIC_MARKERS = {1: "s", 2: "X", 3: "P", 4: "^", 5: "h", 6: "v"}
 
 
 def look(policy: str) -> _Look:
@@ -99,17 +105,21 @@ def label(policy: str) -> str:
     return look(policy).label
 
 
+def applied() -> AbstractContextManager[None]:
+    """Pictures that are drawn and saved inside look like this."""
+    return mpl.rc_context(_RC)
+
+
 def panels(
     n: int, *, width: float = 8.6, height: float = 3.4, share_y: bool = False, ratios: Any = None
 ) -> tuple[Figure, list[Any]]:
     """A picture with `n` axes side by side."""
-    with mpl.rc_context(_RC):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.subplots(
-            1, n, squeeze=False, sharey=share_y, gridspec_kw={"width_ratios": ratios}
-        )
-        return figure, list(axes[0])
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(
+        1, n, squeeze=False, sharey=share_y, gridspec_kw={"width_ratios": ratios}
+    )
+    return figure, list(axes[0])
 
 
 def line(axes: Any, policy: str, x: Sequence[float], y: Sequence[float], **others: Any) -> None:
@@ -128,19 +138,23 @@ def line(axes: Any, policy: str, x: Sequence[float], y: Sequence[float], **other
     )
 
 
+def from_zero(axes: Any, room: float = 1.14) -> None:
+    """The y axis from 0, with room for numbers above the highest point."""
+    highest = max((float(np.max(each.get_ydata())) for each in axes.lines), default=1.0)
+    axes.set_ylim(0, room * highest or 1)
+
+
 def legend_below(figure: Figure, axes: Any, n_columns: int = 5) -> None:
     """One legend for all axes, below them."""
     handles, labels = axes.get_legend_handles_labels()
-    with mpl.rc_context(_RC):
-        figure.legend(
-            handles, labels, loc="outside lower center", ncols=min(n_columns, max(1, len(handles)))
-        )
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(n_columns, max(1, len(handles)))
+    )
 
 
 def save(figure: Figure, file: IO[bytes]) -> None:
     """Write a PNG."""
-    with mpl.rc_context(_RC):
-        figure.savefig(file, format="png", metadata={"Software": "Runahead"})
+    figure.savefig(file, format="png", metadata={"Software": "Runahead"})
 
 
 def above(axes: Any, x: float, y: float, text: str) -> None:
@@ -155,6 +169,7 @@ def above(axes: Any, x: float, y: float, text: str) -> None:
         color=BLUE,
         fontweight="bold",
         zorder=5,
+        path_effects=[withStroke(linewidth=2.5, foreground="white")],
     )
 
 
@@ -166,7 +181,8 @@ def stacked(
     for value, colour in zip(parts, colours, strict=True):
         axes.barh(y, value, height, left=left, color=colour, edgecolor="white", linewidth=0.6)
         if total and value > 0.09 * total:
-            ink = INK if colour in (PALE, SKY, ORANGE) else "white"
+            light = np.dot(to_rgb(colour), (0.299, 0.587, 0.114)) > 0.55
+            ink = INK if light else "white"
             axes.text(
                 left + value / 2,
                 y,
@@ -192,9 +208,10 @@ def patches_below(axes: Any, names: Sequence[tuple[str, str]], n_columns: int) -
     axes.legend(
         handles=handles,
         loc="upper center",
-        bbox_to_anchor=(0.5, -0.24),
+        bbox_to_anchor=(0.5, 0),
+        borderaxespad=4.6,  # times the font size, so the same however high the axes are
         ncols=n_columns,
-        frameon=False,
         fontsize=8,
         handlelength=1.2,
+        columnspacing=1.4,
     )

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from engine import errors
+from engine.bench_plan import BenchCase
 from engine.cli.main import main
 from engine.link_speed import LinkSpeed
 from engine.study import scope as scopes
@@ -254,3 +255,24 @@ def test_simulated_scopes_use_the_machines_own_link() -> None:
     assert scope.kind == "simulated" and scope.rounds == 1
     assert scope.links == (LinkSpeed(),)
     assert scope.case("bevy").link == LinkSpeed()
+
+
+def test_a_real_engine_runs_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("engine._native")
+    from tests.helpers.models import tiny_model
+
+    model, out = tiny_model(), tmp_path / "study"
+    command = quick(model, out, "--only", "fig8,fig5", "--link", "full")
+    command[command.index("memory")] = "gguf"
+    assert main(command) == 0
+    results = StudyResults.load(out / "results.jsonl")
+    (bevy,) = [run for run in results.runs if run.case == _case("bevy", 2)]
+    assert len(bevy.steps.step_ms) >= 6 and min(bevy.steps.step_ms) > 0
+    assert sum(bevy.groups_of_size[1:]) > 0 and bevy.groups_of_size[0] == 0
+    (lockstep,) = [run for run in results.runs if run.case == _case("lockstep-lfu", 2)]
+    assert set(lockstep.groups_of_size[:2]) <= {0} and lockstep.groups_of_size[2] > 0
+    assert bevy.steps.fetched and abs(bevy.hit_rate - lockstep.hit_rate) < 0.2
+
+
+def _case(policy: str, requests: int) -> BenchCase:
+    return QUICK.case(policy, requests=requests, link=LinkSpeed())

@@ -50,14 +50,14 @@ def draw(data: StudyData) -> Drawn:
     for at, ms in enumerate(compute.values()):
         bars.text(at, ms, f"{ms:.0f}", ha="center", va="bottom", fontsize=8.5)
     bars.axhline(mean, color=style.INK, linewidth=1.2, linestyle=(0, (4, 3)))
-    bars.text(
-        len(compute) - 0.5,
-        mean,
+    bars.annotate(
         "mean fetch time",
+        (1, mean),
+        xycoords=bars.get_yaxis_transform(),
+        xytext=(0, 3),
+        textcoords="offset points",
         ha="right",
-        va="bottom",
         fontsize=8,
-        color=style.INK,
     )
     bars.set_xticks(range(len(compute)), [str(n) for n in compute])
     bars.set_xlabel("groups")
@@ -73,14 +73,26 @@ def draw(data: StudyData) -> Drawn:
 
     rows = [("compute", n, round(ms, 2)) for n, ms in compute.items()]
     rows += [("fetch", step, round(float(ms), 2)) for step, ms in enumerate(fetch)]
-    least, most = min(compute, key=lambda n: compute[n]), max(compute)
     return Drawn(
         picture,
         Table(("what", "groups or step", "ms per step"), list(rows)),
-        f"Computing {_N} requests in {most} groups takes {compute[most] / compute[least]:.2f}× as"
-        f" long as in {least}; the fetch time ranges from {fetch.min():.0f} to {fetch.max():.0f} ms"
-        f" (mean {mean:.0f}), so no grouping fixed in advance suits every step."
-        if most != least
-        else f"Computing {_N} requests in {least} groups takes {compute[least]:.0f} ms per step.",
+        _reading(compute, float(fetch.min()), float(fetch.max())),
         compare.slow_links(data, cases(data.scope)),
     )
+
+
+def _reading(compute: dict[int, float], shortest: float, longest: float) -> str:
+    """What grouping costs, and whether one of them suits all steps."""
+    few, many = min(compute), max(compute)
+    span = f"the fetch time of a step ranges from {shortest:.0f} to {longest:.0f} ms"
+    if few == many:
+        return f"{_N} requests in {few} groups compute {compute[few]:.0f} ms per step; {span}."
+    text = (
+        f"Computing {_N} requests in {many} groups takes {compute[many] / compute[few]:.2f}× as"
+        f" long as in {few}; {span}"
+    )
+    if shortest > compute[many]:
+        return f"{text}, always longer than any grouping computes: the link binds in every step."
+    if longest < compute[few]:
+        return f"{text}, always shorter than any grouping computes: compute binds in every step."
+    return f"{text}, around what groupings compute: none that is fixed suits every step."

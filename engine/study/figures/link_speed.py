@@ -53,7 +53,7 @@ def draw(data: StudyData) -> Drawn:
         axes.set_xticks(list(speeds.values()), [f"{gbps:.2g}" for gbps in speeds.values()])
         axes.minorticks_off()
         axes.set_xlabel("link speed (GB/s)")
-    speed.set_ylim(bottom=0)
+    style.from_zero(speed)
     speed.set_ylabel("tokens per second")
     relative.set_ylabel("speed over bevy's")
     speed.set_title("throughput")
@@ -107,5 +107,5 @@ def _reading(data: StudyData, speeds: dict[LinkSpeed, float]) -> str:
     word = "faster" if ratios[0][1] > 1 else "slower"
     return (
         f"Bevy is {word} than {name} {span}"
-        f" ({compare.percent_range([ratio for _, ratio in ratios])}): they do not cross there."
+        f" ({compare.times_range([ratio for _, ratio in ratios])}): they do not cross there."
     )

@@ -107,12 +107,12 @@ def _reading(times: dict[str, tuple[float, float, float]], shares: dict[str, lis
         return f"{times[policy][2] / times[OURS][2] - 1:+.1%}" if policy in times else None
 
     parts = [
-        f"{what} changes the step time by {change}"
+        f"{change} when {what}"
         for what, change in (
-            ("fetching by global SRTF", step_change("lowest-layer", "global-srtf")),
-            ("fetching first come first served", step_change("lowest-layer", "fifo")),
-            ("computing the oldest job first", step_change("fifo", "layer-srtf")),
-            ("both together", step_change("fifo", "global-srtf")),
+            ("fetches go by global SRTF", step_change("lowest-layer", "global-srtf")),
+            ("fetches go first come first served", step_change("lowest-layer", "fifo")),
+            ("the oldest job is computed first", step_change("fifo", "layer-srtf")),
+            ("oldest first and global SRTF come together", step_change("fifo", "global-srtf")),
         )
         if change
     ]
@@ -123,5 +123,4 @@ def _reading(times: dict[str, tuple[float, float, float]], shares: dict[str, lis
         if fifo in shares
         else ""
     )
-    text = ", ".join(parts) + tail + "."
-    return text[0].upper() + text[1:]
+    return f"Against bevy, the step time changes by {', '.join(parts)}{tail}."

@@ -97,7 +97,7 @@ def _reading(found: dict[str, dict[float, Precision]]) -> str:
     ]
     held = next(iter(found.values()))[0.3].held
     return (
-        f"With a cache of 30 %, which holds {held:.0%} of what layers need, precision falls: "
+        f"With a cache of 30 %, which holds {held:.0%} of what layers need, precision goes: "
         + ", ".join(parts)
         + "."
     )

@@ -41,7 +41,7 @@ def draw(data: StudyData) -> Drawn:
             style.line(speed, policy, [x for x, _ in points], [y for _, y in points])
     speed.legend(loc="upper left")
     speed.set_ylabel("tokens per second")
-    speed.set_ylim(bottom=0)
+    style.from_zero(speed)
     needed = {
         n: _count(data, ahead[n], "prefetched") - _count(data, ahead[n], "wasted") for n in found
     }
@@ -56,7 +56,8 @@ def draw(data: StudyData) -> Drawn:
         color=style.RED,
         label="in vain",
     )
-    reads.legend(loc="upper right")
+    reads.legend(loc="upper left")
+    reads.set_ylim(0, 1.25 * max(1.0, *(needed[n] + wasted[n] for n in found)))
     reads.set_ylabel("prefetched experts per step")
     for axes, title in ((speed, "throughput"), (reads, "prefetches")):
         axes.set_xticks(range(len(requests)), [str(n) for n in requests])
@@ -67,8 +68,8 @@ def draw(data: StudyData) -> Drawn:
         ratio = data.ratio(ahead[n], data.scope.case(OURS, requests=n))
         share = wasted[n] / (needed[n] + wasted[n]) if needed[n] + wasted[n] else 0
         if ratio:
-            reading.append(f"{ratio.median - 1:+.1%} at {n} requests ({share:.0%} in vain)")
-    text = "Prefetching changes bevy's throughput by " + ", ".join(reading) + "."
+            reading.append(f"{ratio.median - 1:+.1%} at {n} ({share:.0%} in vain)")
+    text = f"By requests, prefetching changes bevy's throughput by {', '.join(reading)}."
     return Drawn(
         picture, table, text if reading else "", compare.slow_links(data, cases(data.scope))
     )

@@ -50,7 +50,7 @@ def draw(data: StudyData) -> Drawn:
     by_link = {link: steps for link, steps in by_link.items() if steps}
     if not by_link:
         raise NoData("None of its runs has been made.")
-    picture, axes = style.panels(len(by_link), width=4.6 * len(by_link) + 0.6, height=3.8)
+    picture, axes = style.panels(len(by_link), width=max(6.6, 4.6 * len(by_link) + 0.6), height=3.8)
     rows: list[tuple[str | float | int, ...]] = []
     readings = []
     for ax, (link, steps) in zip(axes, by_link.items(), strict=True):

@@ -65,8 +65,8 @@ def draw(data: StudyData) -> Drawn:
     return Drawn(
         picture,
         Table(("rank", "layer", "accumulated extra misses"), list(rows)),
-        f"From layer {_FIRST_LAYERS} to the last, the request with the most early misses misses"
-        f" {gap:.1f} experts more than the one with the fewest: {verdict}.",
+        f"From layer {_FIRST_LAYERS} to the last, the request that missed most before misses"
+        f" {gap:.1f} experts more per step than the one that missed fewest: {verdict}.",
         (
             f"Computed from recorded routing: {n_step - n_step // 2} steps, LFU cache of"
             f" {CACHE:.0%}. Layers 0 to {_FIRST_LAYERS - 1} rank the requests and are not counted.",
