@@ -14,10 +14,32 @@ from types import FrameType
 from typing import NoReturn
 
 from engine import errors
-from engine.cli import bench, demo, export_log, generate, inspect, make_model, pack
+from engine.cli import (
+    bench,
+    calibrate,
+    demo,
+    export_log,
+    generate,
+    inspect,
+    make_model,
+    pack,
+    record,
+    simulate,
+)
 from engine.versions import versions
 
-_COMMANDS = (demo, generate, inspect, pack, bench, export_log, make_model)
+_COMMANDS = (
+    demo,
+    generate,
+    inspect,
+    pack,
+    bench,
+    record,
+    simulate,
+    calibrate,
+    export_log,
+    make_model,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

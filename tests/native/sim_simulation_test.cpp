@@ -189,8 +189,8 @@ TEST_CASE("a late reader shares the bandwidth with those before it") {
   cost.n_readers = 2;
   VirtualLink link(cost);
   std::vector<VirtualLink::Read> ended;
-  link.start({{0, 0}, SlotId{0}, RequestId{0}}, 1'000'000, 0);
-  link.start({{0, 1}, SlotId{1}, RequestId{0}}, 3'000'000, 0);
+  link.start({{0, 0}, SlotId{0}, RequestId{0}}, 1'000'000, 0, 0);
+  link.start({{0, 1}, SlotId{1}, RequestId{0}}, 3'000'000, 0, 0);
   CHECK_FALSE(link.has_free_reader());
   CHECK(link.next_change_ms() == doctest::Approx(2));
   link.advance(2, ended);
@@ -317,6 +317,6 @@ TEST_CASE("what does not fit is refused with the numbers") {
   options.class_of_layer = {0, 1};
   CHECK(refusal(trace, options) == "simulation: class_of_layer names class 1, there are 1");
   options = options_of("bevy", 6);
-  options.policy.eviction = "belady";
-  CHECK(refusal(trace, options).find("unknown eviction") != std::string::npos);
+  options.cost.interference = -0.5;
+  CHECK(refusal(trace, options) == "cost model: interference is -0.500000, must be a number >= 0");
 }
