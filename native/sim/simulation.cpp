@@ -55,7 +55,7 @@ Simulation::Simulation(const RoutingTrace& trace, SimulationOptions options)
       options_(checked(trace, std::move(options))),
       cache_({trace.n_layer, trace.n_expert, options_.class_of_layer, options_.slots},
              options_.policy.eviction),
-      scheduler_(options_.policy, cache_),
+      scheduler_(options_.policy, cache_, {trace.n_layer, trace.n_expert, trace.n_expert_used}),
       link_(options_.cost),
       seen_in_group_(static_cast<size_t>(trace.n_expert), -1) {
   for (int32_t c = 0; c < cache_.n_class(); ++c) {
@@ -69,7 +69,7 @@ Simulation::Simulation(const RoutingTrace& trace, SimulationOptions options)
     }
     most = std::max(most, n);
   }
-  if (!scheduler_.can_start(most, trace.n_expert_used)) {
+  if (!scheduler_.can_start(most)) {
     refuse(
         std::to_string(most) + " requests that use " + std::to_string(trace.n_expert_used) +
         " experts need " + std::to_string(Scheduler::slots_needed(most, trace.n_expert_used)) +
