@@ -198,6 +198,21 @@ class Engine:
     def drain(self) -> tuple[bytes, int]:
         """Trace records since the last call, as bytes of RECORD_DTYPE; how many were dropped."""
 
+    def record_routing(self, n_lookahead: int) -> None:
+        """Keep what the routers of decode steps say; -1: off. Forgets what has not been taken.
+
+        The routers of the next n_lookahead layers are recorded, too, reading what the layer's own
+        router read.
+        """
+
+    def take_routing(self) -> dict[str, Any]:
+        """What was kept since the last call, one row per step, request and layer.
+
+        step, request, layer: int32 [n]; experts: int32 [n, n_expert_used]; probabilities: float32
+        [n, n_expert]; lookahead: float32 [n, n_lookahead, n_expert], 0 beyond the last layer;
+        dropped: int, rows that found no room (512 MiB).
+        """
+
     def progress_table(self) -> list[tuple[int, int, str, int]]:
         """The current step: (request, layer, state, missing experts) of every request in it.
 

@@ -31,8 +31,8 @@ ScoreReader::ScoreReader(const RoutingTrace& trace, const ScoreNeeds& needs)
   }
 }
 
-ScoreReader::Scores ScoreReader::read(int32_t step, int32_t request, int32_t layer) {
-  Scores scores;
+RouterScores ScoreReader::read(int32_t step, int32_t request, int32_t layer) {
+  RouterScores scores;
   const size_t job = trace_.index_of(step, request, layer);
   const auto n_expert = static_cast<size_t>(trace_.n_expert);
   if (needs_.probabilities) {

@@ -5,27 +5,21 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "policy/prefetcher.h"
+#include "sched/scheduler.h"
 #include "sim/routing_trace.h"
 
 namespace runahead {
 
 class ScoreReader {
  public:
-  // As in RoutedJob; empty where not needed.
-  struct Scores {
-    std::span<const float> probabilities;
-    std::span<const float> lookahead;
-  };
-
   // `trace` outlives this. Throws Error(kInvalid) when the trace has too few of the scores.
   ScoreReader(const RoutingTrace& trace, const ScoreNeeds& needs);
 
   // Of one job. Valid until the next call. Throws Error(kInvalid) for scores that are none.
-  [[nodiscard]] Scores read(int32_t step, int32_t request, int32_t layer);
+  [[nodiscard]] RouterScores read(int32_t step, int32_t request, int32_t layer);
 
  private:
   const RoutingTrace& trace_;

@@ -77,8 +77,9 @@ Simulation::Simulation(const RoutingTrace& trace, SimulationOptions options)
       options_(checked(trace, std::move(options))),
       cache_({trace.n_layer, trace.n_expert, options_.class_of_layer, options_.slots},
              options_.policy.eviction),
-      scheduler_(without_eviction(options_.policy), cache_),
-      scores_(trace, ScoreNeeds{}),
+      scheduler_(without_eviction(options_.policy), cache_,
+                 {trace.n_layer, trace.n_expert, trace.n_expert_used}),
+      scores_(trace, scheduler_.score_needs()),
       link_(options_.cost),
       seen_in_group_(static_cast<size_t>(trace.n_expert), -1) {
   for (int32_t c = 0; c < cache_.n_class(); ++c) {
@@ -92,7 +93,7 @@ Simulation::Simulation(const RoutingTrace& trace, SimulationOptions options)
     }
     most = std::max(most, n);
   }
-  if (!scheduler_.can_start(most, trace.n_expert_used)) {
+  if (!scheduler_.can_start(most)) {
     refuse(
         std::to_string(most) + " requests that use " + std::to_string(trace.n_expert_used) +
         " experts need " + std::to_string(Scheduler::slots_needed(most, trace.n_expert_used)) +
@@ -115,7 +116,7 @@ SimulatedStep Simulation::step() {
   const CacheCounters before = cache_.counters();
   const int32_t groups_before = n_group_;
   // Prefetches of the step before may still hold slots.
-  while (!scheduler_.can_start(result.n_request, trace_.n_expert_used)) {
+  while (!scheduler_.can_start(result.n_request)) {
     advance(result);
   }
   scheduler_.step_started(active_);
@@ -246,9 +247,8 @@ void Simulation::finish_device(SimulatedStep& result) {
 
 void Simulation::route(RequestId request, int32_t layer, SimulatedStep& result) {
   const auto experts = trace_.at(step_, to_int(request), layer);
-  // The scores are read for the prefetcher alone.
-  (void)scores_.read(step_, to_int(request), layer);
-  for (const IssuedExpert& issued : scheduler_.routed(request, layer, experts)) {
+  const RouterScores scores = scores_.read(step_, to_int(request), layer);
+  for (const IssuedExpert& issued : scheduler_.routed(request, layer, experts, scores)) {
     result.n_hit += issued.acquired.outcome == Outcome::kHit ? 1 : 0;
     result.n_joined += issued.acquired.outcome == Outcome::kJoined ? 1 : 0;
     if (options_.record_timeline) {

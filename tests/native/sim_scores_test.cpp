@@ -54,10 +54,10 @@ TEST_CASE("scores are those of the job, cut to the layers that there are") {
   const Scored scored;
   scored.trace.validate();
   ScoreReader reader(scored.trace, {true, 2});
-  const ScoreReader::Scores first = reader.read(0, 0, 0);
+  const RouterScores first = reader.read(0, 0, 0);
   CHECK(copy_of(first.probabilities) == std::vector<float>{0, 1.F / 64});
   CHECK(copy_of(first.lookahead) == std::vector<float>{30.F / 64, 31.F / 64, 32.F / 64, 33.F / 64});
-  const ScoreReader::Scores second = reader.read(0, 1, 1);  // job 4: one layer follows
+  const RouterScores second = reader.read(0, 1, 1);  // job 4: one layer follows
   CHECK(copy_of(second.probabilities) == std::vector<float>{8.F / 64, 9.F / 64});
   CHECK(copy_of(second.lookahead) == std::vector<float>{46.F / 64, 47.F / 64});
   CHECK(reader.read(0, 1, 2).lookahead.empty());
