@@ -94,6 +94,8 @@ def _whole_steps(records: Records, n_request: int) -> Records:
     in_waves = np.unique(trace.of(records, Event.WAVE)["step"])
     steps = steps[~np.isin(steps["step"], in_waves)]
     decisions = trace.of(records, Event.HIT, Event.JOIN, Event.MISS)
+    # Prefill's decisions carry the number of the step before, which has fewer requests.
+    decisions = decisions[np.isin(decisions["step"], steps["step"])]
     found, counts = np.unique(decisions["step"], return_counts=True)
     whole = found[counts == counts.max(initial=0)]
     kept: Records = steps[np.isin(steps["step"], whole)]

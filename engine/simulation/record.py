@@ -1,7 +1,7 @@
 """record_trace(): a RoutingTrace of a run on the real engine."""
 
 from collections.abc import Callable
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +12,8 @@ from engine.bench_prompts import bench_prompts
 from engine.engine import Engine
 from engine.simulation.routing_trace import RoutingTrace
 
-# As _native.Engine.take_routing: step, request, layer, experts, probabilities, lookahead.
+# The arrays of _native.Engine.take_routing.
 Routed = dict[str, NDArray[Any]]
-
-
-class RoutingSource(Protocol):
-    """An engine that can keep what its routers said."""
-
-    def record_routing(self, n_lookahead: int) -> None:
-        """Keep it from now on, with so many layers of lookahead; -1 stops."""
-
-    def take_routing(self) -> Routed:
-        """What was kept since the last call."""
 
 
 def record_trace(
@@ -42,20 +32,25 @@ def record_trace(
     are too few: the expert cache is too small for a step without waves, or fewer requests than
     asked for are admitted at once.
     """
-    source = cast(RoutingSource, engine)
     prompts = bench_prompts(lambda text: engine.tokenize(text), n_request, prompt_tokens)
     parts: list[Routed] = []
 
+    def take() -> None:
+        routed = engine.take_routing()
+        if routed["dropped"]:
+            raise errors.EngineError("Routing came faster than it could be kept", "Try again.")
+        parts.append(_small(routed))
+
     def polled(tokens: list[list[int]]) -> None:
-        parts.append(_small(source.take_routing()))
+        take()
         stepped(max(0, min(map(len, tokens)) - 1))
 
-    source.record_routing(n_lookahead)
+    engine.record_routing(n_lookahead)
     try:
         decode(engine, prompts, n_step, seed, polled)
-        parts.append(_small(source.take_routing()))
+        take()
     finally:
-        source.record_routing(-1)
+        engine.record_routing(None)
     info = engine.info
     trace = trace_of(
         {name: np.concatenate([part[name] for part in parts]) for name in parts[0]},
@@ -106,9 +101,10 @@ def trace_of(
     )
 
 
-def _small(routed: Routed) -> Routed:
-    """Scores in half precision: hours of routing must fit into memory."""
+def _small(routed: dict[str, Any]) -> Routed:
+    """The arrays, scores in half precision: much routing must fit into memory."""
     return {
         name: array.astype(np.float16) if array.dtype.kind == "f" else array
         for name, array in routed.items()
+        if isinstance(array, np.ndarray)
     }
