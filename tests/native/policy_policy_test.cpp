@@ -50,8 +50,8 @@ TEST_CASE("an unknown name is refused with what is known") {
         "unknown compute order \"srtf\"; this version knows: lowest-layer, fifo");
   CHECK(refusal("//lifo//") ==
         "unknown fetch order \"lifo\"; this version knows: layer-srtf, global-srtf, fifo");
-  CHECK(refusal("///least-stale/") ==
-        "unknown eviction \"least-stale\"; this version knows: lfu, lru");
+  CHECK(refusal("///belady/") ==
+        "unknown eviction \"belady\"; this version knows: lfu, lru, lfuda, least-stale, finemoe");
   CHECK(refusal("////next-router") == "unknown prefetch \"next-router\"; this version knows: none");
   for (const char* text : {"specmd", "", "runahead", "a/b/c", "/////", "bevy/"}) {
     CAPTURE(text);
