@@ -35,6 +35,7 @@ void PrefetchQueue::routed(const RoutedJob& job) {
             }));
   });
   for (const Prediction& prediction : predictions) {
+    cache_.predicted(prediction.id, prediction.score);
     if (cache_.residency(prediction.id) == Residency::kAbsent) {
       wanted_.push_back({prediction.id, prediction.score, job.request});
     }

@@ -39,6 +39,7 @@ void Scheduler::step_started(std::span<const RequestId> requests) {
     job.unit = unit_of(i);
     job.needs = std::move(needs);
   }
+  cache_.step_started();
   prefetches_.step_started(requests);
 }
 

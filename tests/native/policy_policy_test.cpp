@@ -50,10 +50,11 @@ TEST_CASE("an unknown name is refused with what is known") {
         "unknown compute order \"srtf\"; this version knows: lowest-layer, fifo");
   CHECK(refusal("//lifo//") ==
         "unknown fetch order \"lifo\"; this version knows: layer-srtf, global-srtf, fifo");
-  CHECK(refusal("///least-stale/") ==
-        "unknown eviction \"least-stale\"; this version knows: lfu, lru");
-  CHECK(refusal("////oracle").starts_with(
-      "unknown prefetch \"oracle\"; this version knows: none, next-router"));
+  CHECK(refusal("///belady/") ==
+        "unknown eviction \"belady\"; this version knows: lfu, lru, lfuda, least-stale, finemoe");
+  CHECK(refusal("////oracle") ==
+        "unknown prefetch \"oracle\"; this version knows: none, next-router, specmd, finemoe, "
+        "promoe, prescope");
   for (const char* text : {"spec", "", "runahead", "a/b/c", "/////", "bevy/"}) {
     CAPTURE(text);
     CHECK(refusal(text).find("presets bevy, lockstep-lfu, lockstep-lru, llama.cpp") !=
