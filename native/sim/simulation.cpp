@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "sim/belady.h"
 
 namespace runahead {
 namespace {
@@ -50,6 +51,14 @@ SimulationOptions checked(const RoutingTrace& trace, SimulationOptions options) 
 
 constexpr std::string_view kBelady = "belady";
 
+ExpertCache cache_for(const RoutingTrace& trace, const SimulationOptions& options) {
+  CacheGeometry geometry{trace.n_layer, trace.n_expert, options.class_of_layer, options.slots};
+  if (options.policy.eviction == kBelady) {
+    return {std::move(geometry), belady_eviction(trace)};
+  }
+  return {std::move(geometry), options.policy.eviction};
+}
+
 // What the Scheduler is told: it has no part in evicting, and knows no eviction of the simulator's.
 Policy without_eviction(Policy policy) {
   policy.eviction = Policy{}.eviction;
@@ -75,8 +84,7 @@ Policy parse_simulated_policy(std::string_view text) {
 Simulation::Simulation(const RoutingTrace& trace, SimulationOptions options)
     : trace_(trace),
       options_(checked(trace, std::move(options))),
-      cache_({trace.n_layer, trace.n_expert, options_.class_of_layer, options_.slots},
-             options_.policy.eviction),
+      cache_(cache_for(trace, options_)),
       scheduler_(without_eviction(options_.policy), cache_,
                  {trace.n_layer, trace.n_expert, trace.n_expert_used}),
       scores_(trace, scheduler_.score_needs()),

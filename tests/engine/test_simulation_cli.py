@@ -36,14 +36,23 @@ def test_policies_are_compared_in_every_case(
 
 def test_the_file_has_the_figures_that_simulate_gives(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
-    args = ["--machine", "m6", "--policies", "bevy,specmd", "--json", str(out), "--link", "1GB/s"]
+    args = [
+        "--machine",
+        "m6",
+        "--policies",
+        "bevy,bevy+prefetch",
+        "--json",
+        str(out),
+        "--link",
+        "1GB/s",
+    ]
     assert main(["simulate", str(path), *args]) == 0
     report: dict[str, Any] = msgspec.json.decode(out.read_bytes())
     assert report["simulated"] is True
     assert report["machine"]["link_bytes_per_s"] == 1e9
     assert report["steps"] == 12
     machine = MachineModel.load("m6").with_link(1e9)
-    for case, policy in zip(report["cases"], ("bevy", "specmd"), strict=True):
+    for case, policy in zip(report["cases"], ("bevy", "bevy+prefetch"), strict=True):
         run = simulate(TRACE, machine=machine, policy=policy, cache_fraction=0.3)
         assert case["policy"] == policy
         assert case["requests"] == 4

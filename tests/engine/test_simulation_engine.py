@@ -4,7 +4,6 @@ The engine's link is so slow beside its compute, and read by one reader, that th
 does not depend on how long anything takes exactly; in virtual time it is the same.
 """
 
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +29,9 @@ from tests.helpers.models import tiny_model
 N_STEP = 6
 READ_MS = 8.0  # a group takes a few tenths
 FRACTION = 0.5
-LATE_MS = 0.1  # the reader was not given a core in time: a run whose order says nothing
+# A busy machine may keep a thread waiting until the order is another; a wrong simulator is wrong in
+# every run.
+N_TRY = 5
 
 
 @pytest.fixture(scope="module")
@@ -117,22 +118,6 @@ def _from_cold(records: Records, n_request: int) -> Records:
     return kept
 
 
-def _latest_ms(records: Records) -> float:
-    """How long a reader at most took from one read to the next, when that one already waited."""
-    reads = trace.of(records, Event.FETCH)
-    reads = reads[np.argsort(reads["begin_ns"])]
-    misses = trace.of(records, Event.MISS)
-    asked = {
-        (int(row["step"]), int(row["layer"]), int(row["expert"])): int(row["begin_ns"])
-        for row in misses
-    }
-    late = 0.0
-    for before, after in pairwise(reads):
-        key = (int(after["step"]), int(after["layer"]), int(after["expert"]))
-        late = max(late, float(after["begin_ns"] - max(before["end_ns"], asked[key])) / 1e6)
-    return late
-
-
 @pytest.mark.parametrize(
     ("policy", "n_request"),
     [
@@ -148,13 +133,25 @@ def _latest_ms(records: Records) -> float:
 def test_the_simulator_decides_what_the_engine_decided(
     model: Path, policy: str, n_request: int
 ) -> None:
-    for _ in range(5):
+    for last in (False,) * (N_TRY - 1) + (True,):
         records, n_expert, record_bytes = run_engine(model, policy, n_request)
-        if _latest_ms(records) < LATE_MS:
+        engine_story = story_of(records)
+        simulated_story = story_of(
+            simulated_records(records, policy, n_request, n_expert, record_bytes)
+        )
+        assert len(engine_story.reads) > N_STEP
+        if engine_story == simulated_story:
             break
-    else:
-        pytest.skip("this machine is too busy: readers were kept waiting in every run")
-    experts = routing_of(records, n_request).astype(np.int16)
+        if last:
+            assert engine_story.decisions == simulated_story.decisions
+            assert engine_story.reads == simulated_story.reads
+            assert engine_story.groups == simulated_story.groups
+
+
+def simulated_records(
+    records: Records, policy: str, n_request: int, n_expert: int, record_bytes: int
+) -> Records:
+    """The same routing on a machine with the same link."""
     machine = MachineModel(
         name="slow link",
         title="",
@@ -169,15 +166,11 @@ def test_the_simulator_decides_what_the_engine_decided(
         n_readers=1,
         interference=0.0,
     )
-    simulated = simulate(
+    experts = routing_of(records, n_request).astype(np.int16)
+    return simulate(
         RoutingTrace(experts, None, None, "", record_bytes, n_expert),
         machine=machine,
         policy=policy,
         cache_fraction=FRACTION,
         timeline=True,
-    )
-    engine_story, simulated_story = story_of(records), story_of(simulated.records)
-    assert len(engine_story.reads) > N_STEP
-    assert engine_story.decisions == simulated_story.decisions
-    assert engine_story.reads == simulated_story.reads
-    assert engine_story.groups == simulated_story.groups
+    ).records

@@ -56,7 +56,7 @@ def test_rows_become_arrays_whatever_their_order() -> None:
     shuffled = [rows[n] for n in np.random.default_rng(0).permutation(len(rows))]
     trace = trace_of(routed(*shuffled), 2, model="m", record_bytes=9)
     assert trace is not None
-    assert trace.experts[..., 0].tolist() == [[[1, 2], [2, 3]], [[2, 3], [3, 0]]]
+    assert trace.experts[..., 0].tolist() == [[[0, 1], [1, 2]], [[1, 2], [2, 3]]]
     assert trace.probabilities is not None and trace.lookahead is not None
     np.testing.assert_array_equal(trace.probabilities.argmax(axis=3), trace.experts[..., 0])
     np.testing.assert_array_equal(trace.lookahead[:, :, :, 0], trace.probabilities)

@@ -223,7 +223,14 @@ TEST_CASE("with every expert resident a step is one group per layer") {
 }
 
 TEST_CASE("every expert asked for is a hit, a join or a fetch") {
-  const RoutingTrace trace = random_trace(12, 5, 4, 10, 3, 4);
+  RoutingTrace trace = random_trace(12, 5, 4, 10, 3, 4);
+  std::mt19937 rng(5);
+  std::vector<float> scores(size_t{12} * 5 * 4 * 3 * 10);
+  std::generate(scores.begin(), scores.end(),
+                [&] { return static_cast<float>(rng() % 1000) / 1000; });
+  trace.n_lookahead = 3;
+  trace.lookahead = ScoreArray(std::span<const float>(scores));
+  trace.probabilities = ScoreArray(std::span<const float>(scores).first(size_t{12} * 5 * 4 * 10));
   for (const auto& [name, policy] : presets()) {
     SimulationOptions options = options_of(name.c_str(), 17);
     options.cost.group_ms = 0.7;
@@ -231,7 +238,8 @@ TEST_CASE("every expert asked for is a hit, a join or a fetch") {
     Simulation simulation(trace, options);
     while (!simulation.finished()) {
       const SimulatedStep step = simulation.step();
-      CHECK(step.n_hit + step.n_joined + step.n_fetched == 5 * 4 * 3);
+      CHECK(step.n_hit + step.n_joined + step.n_fetched - step.n_prefetched == 5 * 4 * 3);
+      CHECK((step.n_prefetched > 0 || policy.prefetch == "none"));
       CHECK(step.step_ms <= step.compute_ms + step.link_ms - step.both_ms + 1e-6);
       CHECK(step.step_ms >= std::max(step.compute_ms, step.link_ms) - 1e-6);
       int32_t n_job = 0;
