@@ -51,9 +51,10 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--policies",
         type=listed(str),
-        default=("llama.cpp", "runahead/fifo/global-srtf/lru/none"),
+        default=("llama.cpp", "mixtral-offloading", "bevy+prefetch"),
         metavar="A,B,...",
-        help="more policies to compare predictions with; lockstep-lfu and bevy are always run",
+        help="more policies to compare predictions with; lockstep-lfu and bevy are always run"
+        " (default: llama.cpp,mixtral-offloading,bevy+prefetch)",
     )
     parser.add_argument("--steps", type=positive, default=48, metavar="N", help="default: 48")
     parser.add_argument(

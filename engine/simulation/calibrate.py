@@ -6,15 +6,17 @@ from datetime import date
 import msgspec
 import numpy as np
 
-from engine import errors
+from engine import errors, native
 from engine.bench_decode import decode
 from engine.bench_prompts import bench_prompts
 from engine.cache_size import CacheSize
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
+from engine.simulation.decoded import Decoded
 from engine.simulation.fitting import fit_costs
 from engine.simulation.machine import MachineModel, Residual
 from engine.simulation.observed import Numbers, Observed, observe
+from engine.simulation.record import record_rows
 from engine.simulation.routing_trace import RoutingTrace
 from engine.simulation.simulate import simulate
 from engine.versions import machine
@@ -23,6 +25,8 @@ from engine.versions import machine
 FITTED = ("lockstep-lfu", "bevy")
 # What reading may at most cost the compute beside it.
 _MOST_INTERFERENCE = 2.0
+# Layers of lookahead that prefetchers are simulated with.
+_LOOKAHEAD = 3
 # So many requests share a bit of the mask in GROUP records.
 _MOST_REQUESTS = 31
 
@@ -33,7 +37,7 @@ class CalibrationPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What is run: FITTED and `policies`, with each number of requests. Raises
     InvalidRequestError."""
 
-    policies: tuple[str, ...] = ("llama.cpp", "runahead/fifo/global-srtf/lru/none")
+    policies: tuple[str, ...] = ("llama.cpp", "mixtral-offloading", "bevy+prefetch")
     requests: tuple[int, ...] = (1, 2, 4, 8)
     cache: CacheSize = CacheSize(fraction=0.3)
     link: LinkSpeed = LinkSpeed()
@@ -94,15 +98,26 @@ def calibrate(
                 )
             runs[policy, n] = observed
             done += plan.steps
+    decoded = None
+    if any(_needs_scores(policy) for policy in plan.all_policies):
+        on_progress(done, plan.total_steps, "recording what routers say")
+        decoded = Decoded(record_rows(engine, prompts, plan.steps, plan.seed, _LOOKAHEAD))
     info = engine.info
     fitted = fit_machine(
         [runs[FITTED[0], n] for n in plan.requests],
         [runs[FITTED[1], n] for n in plan.requests],
-        record_bytes=info.record_bytes,
+        record_bytes=round(info.experts_total_bytes / info.n_experts_total),
         n_readers=engine.options.n_readers,
     )
     residuals = [
-        check(fitted, observed, policy, plan.cache, n_expert=info.n_expert)
+        check(
+            fitted,
+            observed,
+            policy,
+            plan.cache,
+            n_expert=info.n_expert,
+            decoded=decoded if _needs_scores(policy) else None,
+        )
         for (policy, _), observed in runs.items()
     ]
     speed = f"link held to {plan.link} (emulated)" if plan.link.emulated else "full link speed"
@@ -161,10 +176,28 @@ def fit_machine(
 
 
 def check(
-    model: MachineModel, run: Observed, policy: str, cache: CacheSize, *, n_expert: int
+    model: MachineModel,
+    run: Observed,
+    policy: str,
+    cache: CacheSize,
+    *,
+    n_expert: int,
+    decoded: Decoded | None = None,
 ) -> Residual:
-    """The mean step of the second half of a run, measured and simulated over its own routing."""
-    trace = RoutingTrace(run.experts.astype(np.int16), None, None, "", model.record_bytes, n_expert)
+    """The mean step of the second half of a run, measured and simulated over its own routing.
+
+    `decoded` has the scores of the same requests, for a policy that prefetches.
+    """
+    if decoded is None:
+        experts = run.experts.astype(np.int16)
+        trace = RoutingTrace(experts, None, None, "", model.record_bytes, n_expert)
+    else:
+        trace = decoded.trace(run.tokens, model="", record_bytes=model.record_bytes)
+        if not np.array_equal(trace.experts, run.experts):  # some steps were in waves
+            raise errors.EngineError(
+                f"{policy}: the recording has other steps than the run",
+                "Choose fewer --requests or a larger --cache.",
+            )
     total = trace.experts_total_bytes
     fraction = cache.fraction or cache.bytes_of(total) / total
     simulated = simulate(trace, machine=model, policy=policy, cache_fraction=fraction)
@@ -175,6 +208,11 @@ def check(
         given=float(run.step_ms[skip:].mean()),
         predicted=simulated.mean("step_ms", skip),
     )
+
+
+def _needs_scores(policy: str) -> bool:
+    with native.translated():
+        return not native.parse_policy(policy).endswith("/none")
 
 
 def _fit_groups(groups: Numbers) -> tuple[float, Numbers]:

@@ -28,12 +28,15 @@ class Observed:
 
     Attributes:
         experts: [n_step, n_request, n_layer, n_used], as they were routed.
+        tokens: [n_step, n_request], the number of the token that each request decoded; the first
+            after its prompt's is 0.
         groups: [n, 4]: distinct experts, jobs, duration, and how much of it bytes were read.
         waits: [n, 2]: experts read, duration; of lockstep runs only.
     """
 
     n_request: int
     experts: NDArray[np.int32]
+    tokens: NDArray[np.int64]
     step_ms: Numbers
     front_ms: Numbers
     head_ms: Numbers
@@ -44,6 +47,7 @@ class Observed:
 def observe(records: Records, n_request: int, *, lockstep: bool) -> Observed:
     """Cut the steps of a run apart. Steps that shared waves are left out."""
     steps = _whole_steps(records, n_request)
+    tokens = _tokens(records, steps, n_request)
     records = records[np.isin(records["step"], steps["step"])]
     decisions = trace.of(records, Event.HIT, Event.JOIN, Event.MISS)
     groups = trace.of(records, Event.GROUP)
@@ -79,6 +83,7 @@ def observe(records: Records, n_request: int, *, lockstep: bool) -> Observed:
     return Observed(
         n_request=n_request,
         experts=routing_of(records, n_request),
+        tokens=tokens,
         step_ms=(steps["end_ns"] - steps["begin_ns"]) / 1e6,
         front_ms=np.array(front_ms),
         head_ms=np.array(head_ms),
@@ -100,6 +105,13 @@ def _whole_steps(records: Records, n_request: int) -> Records:
     whole = found[counts == counts.max(initial=0)]
     kept: Records = steps[np.isin(steps["step"], whole)]
     return kept[np.argsort(kept["begin_ns"], kind="stable")]
+
+
+def _tokens(records: Records, steps: Records, n_request: int) -> NDArray[np.int64]:
+    """Requests begin in their order, and from then on take part in every step."""
+    every = trace.of(records, Event.STEP)
+    begins = [int(every["step"][every["a"] > r].min(initial=2**31 - 1)) for r in range(n_request)]
+    return steps["step"][:, None].astype(np.int64) - np.array(begins)
 
 
 def _bits(requests: NDArray[np.int32], mask: int) -> NDArray[np.bool_]:

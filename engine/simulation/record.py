@@ -1,6 +1,6 @@
 """record_trace(): a RoutingTrace of a run on the real engine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,37 @@ def record_trace(
     asked for are admitted at once.
     """
     prompts = bench_prompts(lambda text: engine.tokenize(text), n_request, prompt_tokens)
+    rows = record_rows(engine, prompts, n_step, seed, n_lookahead, stepped)
+    info = engine.info
+    trace = trace_of(
+        rows,
+        n_request,
+        model=engine.model.title,
+        # Classes of experts may differ in size; a trace has one.
+        record_bytes=round(info.experts_total_bytes / info.n_experts_total),
+    )
+    n_found = 0 if trace is None else trace.n_step
+    if trace is None or n_found < max(1, n_step // 2):
+        raise errors.EngineError(
+            f"Only {n_found} of {n_step} steps had all {n_request} requests active and room for"
+            " the experts of each, which is too few",
+            "Choose more --steps, fewer --requests or a larger --cache.",
+        )
+    return trace
+
+
+def record_rows(
+    engine: Engine,
+    prompts: Sequence[tuple[int, ...]],
+    n_step: int,
+    seed: int,
+    n_lookahead: int,
+    stepped: Callable[[int], None] = lambda done: None,
+) -> Routed:
+    """What the routers said to one request per prompt, in the order in which they said it.
+
+    Raises EngineError when a request fails.
+    """
     parts: list[Routed] = []
 
     def take() -> None:
@@ -51,21 +82,7 @@ def record_trace(
         take()
     finally:
         engine.record_routing(None)
-    info = engine.info
-    trace = trace_of(
-        {name: np.concatenate([part[name] for part in parts]) for name in parts[0]},
-        n_request,
-        model=engine.model.title,
-        record_bytes=info.record_bytes,
-    )
-    n_found = 0 if trace is None else trace.n_step
-    if trace is None or n_found < max(1, n_step // 2):
-        raise errors.EngineError(
-            f"Only {n_found} of {n_step} steps had all {n_request} requests active and room for"
-            " the experts of each, which is too few",
-            "Choose more --steps, fewer --requests or a larger --cache.",
-        )
-    return trace
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def trace_of(

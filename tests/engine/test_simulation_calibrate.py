@@ -156,7 +156,7 @@ def test_the_command_writes_a_machine_that_simulate_takes(
 ) -> None:
     out = tmp_path / "here.json"
     args = ["--requests", "1,3", "--steps", "16", "--threads", "1", "--cache", "50%"]
-    args += ["--store", "memory", "--link", "300MB/s", "--policies", "llama.cpp"]
+    args += ["--store", "memory", "--link", "300MB/s", "--policies", "mixtral-offloading"]
     model = tiny_model("q4_0")
     assert main(["calibrate", *args, str(model), "-o", str(out)]) == 0
     said = capsys.readouterr().out
@@ -167,7 +167,7 @@ def test_the_command_writes_a_machine_that_simulate_takes(
     assert [each.what for each in found.residuals] == [
         f"step, {policy}, {n} requests"
         for n in (1, 3)
-        for policy in ("lockstep-lfu", "bevy", "llama.cpp")
+        for policy in ("lockstep-lfu", "bevy", "mixtral-offloading")
     ]
     assert all(each.given > 0 and each.predicted > 0 for each in found.residuals)
     assert said.count("step,") == 6

@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 
 from engine import errors
+from engine.bench_decode import decode
 from engine.bench_models.engine_routing import record_routing
+from engine.bench_prompts import bench_prompts
 from engine.cache_size import CacheSize
 from engine.cli.main import main
 from engine.engine import Engine
 from engine.options import EngineOptions
-from engine.simulation.record import Routed, record_trace, trace_of
+from engine.simulation.decoded import Decoded
+from engine.simulation.observed import observe
+from engine.simulation.record import Routed, record_rows, record_trace, trace_of
 from engine.simulation.routing_trace import RoutingTrace
 from engine.simulation.simulate import simulate
 from tests.helpers.models import tiny_model
@@ -96,6 +100,21 @@ def test_the_trace_is_what_the_caches_were_asked_for(engine: Engine) -> None:
     assert trace.lookahead[:, :, 0, 0].any()
     # Recording has ended.
     assert len(engine.take_routing()["step"]) == 0
+
+
+def test_one_recording_serves_other_steps_of_the_same_requests(engine: Engine) -> None:
+    prompts = bench_prompts(lambda text: engine.tokenize(text), 3, 8)
+    decoded = Decoded(record_rows(engine, prompts, 12, 0, 1))
+    engine.drain_events()
+    _, records = decode(engine, prompts[:2], 12, 0, lambda tokens: None)
+    run = observe(records, 2, lockstep=False)
+    found = decoded.trace(run.tokens, model="", record_bytes=1)
+    np.testing.assert_array_equal(found.experts, run.experts)
+    assert found.probabilities is not None
+    chosen = np.take_along_axis(found.probabilities, found.experts.astype(np.int64), axis=3)
+    assert (chosen[..., 0] == found.probabilities.max(axis=3)).all()
+    with pytest.raises(IndexError):
+        decoded.trace(run.tokens + 12, model="", record_bytes=1)
 
 
 def test_a_recorded_trace_can_be_simulated_with_every_prefetcher(engine: Engine) -> None:
