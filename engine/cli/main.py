@@ -14,10 +14,10 @@ from types import FrameType
 from typing import NoReturn
 
 from engine import errors
-from engine.cli import bench, demo, export_log, generate, inspect, make_model, pack
+from engine.cli import bench, demo, export_log, generate, inspect, make_model, pack, rival
 from engine.versions import versions
 
-_COMMANDS = (demo, generate, inspect, pack, bench, export_log, make_model)
+_COMMANDS = (demo, generate, inspect, pack, bench, rival, export_log, make_model)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
