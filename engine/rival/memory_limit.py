@@ -8,7 +8,6 @@ is in the group. The groups lie below or beside the one this process is in, whic
 import contextlib
 import itertools
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -97,12 +96,9 @@ class MemoryLimit:
         return self._fields(self._files.oom).get("oom_kill", 0)
 
     def close(self) -> None:
-        """Kill what is still inside, and remove the group; safe to call twice."""
+        """Remove the group, from which all processes have gone; safe to call twice."""
         deadline = time.monotonic() + 10
         while self._folder.exists():
-            with contextlib.suppress(OSError):  # no entrance yet, or gone meanwhile
-                for pid in self.entrance.read_text().split():
-                    os.kill(int(pid), signal.SIGKILL)
             with contextlib.suppress(OSError):  # version 1: page cache would outlive the group
                 self._set("memory.force_empty", 0)
             try:

@@ -17,8 +17,8 @@ _MOST_LEFT = 0.02  # of the files; pages in flight may stay for a moment
 def drop(paths: Iterable[Path | str]) -> None:
     """Empty the page cache of these files.
 
-    Raises EngineError when much of one stays, which is so when another program maps it: its pages
-    would be charged to nobody's limit.
+    Raises EngineError when much of one stays, as when another program maps it: such pages are
+    charged to nobody's limit.
     """
     for path in map(Path, paths):
         with path.open("rb") as file:
@@ -31,7 +31,8 @@ def drop(paths: Iterable[Path | str]) -> None:
         if left > _MOST_LEFT * total + (1 << 20):
             raise EngineError(
                 f"{sizes.show(left)} of {path} stay in the page cache",
-                "Another program has the file open: close it, since its pages would cost nothing.",
+                "Another program has it open, or its disk is in memory: what is there already"
+                " would cost nothing. Close that program, or move the file.",
             )
 
 
