@@ -10,6 +10,7 @@ For every case of requests and cache size:
 """
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -39,6 +40,7 @@ from engine.versions import machine, versions
 # Over what Runahead was seen to take: huge pages do not come out the same in every run.
 _MARGIN, _MARGIN_BYTES = 1.02, 16 << 20
 _MIB = 1 << 20
+_START_S = 10.0  # of a process, at most, before it does anything
 _KV_BUCKET = 256  # llama.cpp rounds a context up to this
 
 
@@ -163,13 +165,19 @@ class Rivalry:
 
     def _fastest(self, job: LlamaJob, case: RivalCase, label: str) -> LlamaConfig:
         work = msgspec.structs.replace(job.work, steps=max(4, job.work.steps // 4))
+        timeout_s = self._plan.timeout_s
 
         def try_config(config: LlamaConfig) -> float | None:
+            nonlocal timeout_s
             brief = msgspec.structs.replace(job, work=work, config=config)
-            speed, reason = 0.0, ""
+            speed, reason, begin = 0.0, "", time.monotonic()
             try:
-                found = self._run(brief, case.budget_bytes, f"{label}: llama.cpp, {config}")
+                found = self._run(
+                    brief, case.budget_bytes, f"{label}: llama.cpp, {config}", timeout_s
+                )
                 speed = found.measured.tokens_per_s
+                # One that takes three times as long as another cannot be the fastest.
+                timeout_s = min(timeout_s, _START_S + 3 * (time.monotonic() - begin))
             except RunFailedError as error:
                 reason = error.message
             self.report.trials.append(
@@ -193,12 +201,12 @@ class Rivalry:
             )
         return config
 
-    def _run(self, job: Job, limit_bytes: int, label: str) -> Limited:
+    def _run(self, job: Job, limit_bytes: int, label: str, timeout_s: float = 0) -> Limited:
         self._on_progress(self._n_runs, label)
         self._n_runs += 1
         page_cache.drop(self._files())
         try:
-            return run_limited(job, self._home, limit_bytes, self._plan.timeout_s)
+            return run_limited(job, self._home, limit_bytes, timeout_s or self._plan.timeout_s)
         except RunFailedError as error:
             raise RunFailedError(f"{label}: {error.message}", error.hint) from error
 

@@ -41,6 +41,6 @@ def _kv(best: LlamaConfig, fits: bool) -> Iterator[LlamaConfig]:
 
 def _advice(best: LlamaConfig, fits: bool) -> Iterator[LlamaConfig]:
     if best.load == "mmap":
-        yield replace(best, advice="random")
-        yield replace(best, advice="sequential")
         yield replace(best, advice="hugepage")
+        yield replace(best, advice="hugepage-random")
+        yield replace(best, advice="random")

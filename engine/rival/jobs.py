@@ -21,14 +21,15 @@ class LlamaConfig(msgspec.Struct, frozen=True):
         flash: Flash attention as llama.cpp chooses, or off.
         load: Map the file, or read it into memory of one's own.
         kv: One KV cache for all sequences, or one for each.
-        advice: What Linux is told about the mapping (madvise).
+        advice: What Linux is told about the mapping before decoding (madvise): to read one page at
+            a time, or 2 MiB, rather than as much as it would read ahead.
     """
 
     weights: Literal["plain", "repack", "repack-shared", "extra"] = "plain"
     flash: Literal["auto", "off"] = "auto"
     load: Literal["mmap", "none"] = "mmap"
     kv: Literal["unified", "separate"] = "unified"
-    advice: Literal["normal", "random", "sequential", "hugepage"] = "normal"
+    advice: Literal["normal", "random", "hugepage", "hugepage-random"] = "normal"
 
     def __str__(self) -> str:
         words = [f"{self.weights} weights", f"flash {self.flash}", f"{self.kv} KV"]

@@ -21,7 +21,13 @@ from engine.rival.jobs import LlamaConfig
 from engine.rival.repack_buffer import repack_overrides
 
 BATCH = 512  # most tokens that are computed at once
-_ADVICE = {"normal": 0, "random": 1, "sequential": 2, "hugepage": 14}  # madvise(2)
+_RANDOM, _HUGEPAGE = 1, 14  # madvise(2)
+_ADVICE = {
+    "normal": (),
+    "random": (_RANDOM,),
+    "hugepage": (_HUGEPAGE,),
+    "hugepage-random": (_HUGEPAGE, _RANDOM),
+}
 
 # (sequence, position, token)
 Row = tuple[int, int, int]
@@ -41,8 +47,9 @@ class LlamaModel:
         self.config = config
         self.n_threads = n_threads
         params = lib.llama_model_default_params()
-        mapped = config.load == "mmap"
-        params.load_mode = lib.LLAMA_LOAD_MODE_MMAP if mapped else lib.LLAMA_LOAD_MODE_NONE
+        params.load_mode = (
+            lib.LLAMA_LOAD_MODE_MMAP if config.load == "mmap" else lib.LLAMA_LOAD_MODE_NONE
+        )
         params.n_gpu_layers = 0
         params.use_extra_bufts = config.weights == "extra"
         if config.weights.startswith("repack"):
@@ -52,8 +59,7 @@ class LlamaModel:
         self._pointer = lib.llama_model_load_from_file(path.encode(), params)
         if not self._pointer:
             raise ModelFileError(f"llama.cpp cannot load {path} ({config})", "")
-        if mapped:
-            _advise(_ADVICE[config.advice], path)
+        self._path = Path(path).resolve()
         self._vocab = lib.llama_model_get_vocab(self._pointer)
         self.n_vocab = int(lib.llama_vocab_n_tokens(self._vocab))
 
@@ -71,6 +77,20 @@ class LlamaModel:
         if not pointer:
             raise EngineError(f"llama.cpp has no context of {params.n_ctx} tokens")
         return LlamaContext(pointer, self.n_vocab)
+
+    def advise(self) -> None:
+        """Tell Linux the configuration's advice for all mappings of the model's files."""
+        folder = f"{self._path.parent}{os.sep}"  # a split model's other files are there too
+        libc = ctypes.CDLL(None, use_errno=True)
+        for line in Path("/proc/self/maps").read_text().splitlines():
+            addresses, *_, name = line.split(None, 5)
+            if not (name.startswith(folder) and name.endswith(self._path.suffix)):
+                continue
+            begin, end = (int(address, 16) for address in addresses.split("-"))
+            for advice in _ADVICE[self.config.advice]:
+                if libc.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), advice):
+                    reason = os.strerror(ctypes.get_errno())
+                    raise EngineError(f"madvise({advice}) of {name}: {reason}")
 
     def tokenize(self, text: str) -> list[int]:
         """With the special tokens that the model wants around it."""
@@ -117,18 +137,3 @@ class LlamaContext:
         rows = [(s, i, t) for s, prompt in enumerate(prompts) for i, t in enumerate(prompt)]
         for at in range(0, len(rows), BATCH):
             self.decode(rows[at : at + BATCH], last_only=True)
-
-
-def _advise(advice: int, path: str) -> None:
-    """madvise() every mapping of the model's files, or of its shards beside it."""
-    if advice == 0:
-        return
-    folder = f"{Path(path).resolve().parent}{os.sep}"
-    libc = ctypes.CDLL(None, use_errno=True)
-    for line in Path("/proc/self/maps").read_text().splitlines():
-        addresses, *_, name = line.split(None, 5)
-        if name.startswith(folder) and name.endswith(".gguf"):
-            begin, end = (int(address, 16) for address in addresses.split("-"))
-            if libc.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), advice) != 0:
-                reason = os.strerror(ctypes.get_errno())
-                raise EngineError(f"madvise({advice}) of {name}: {reason}")

@@ -10,10 +10,10 @@ from engine.rival.usage import Usage
 def run(job: LlamaJob) -> Measured:
     """Load the model and measure. Raises EngineError."""
     work = job.work
-    context = LlamaModel(work.model, job.config, work.n_threads).context(
-        work.n_requests, work.context
-    )
+    model = LlamaModel(work.model, job.config, work.n_threads)
+    context = model.context(work.n_requests, work.context)
     context.prefill([list(prompt) for prompt in job.prompts])
+    model.advise()  # now: prefill reads everything, and is not measured
     begin, begin_usage = 0.0, Usage.now()
     for step in range(work.warm_up + work.steps):
         if step == work.warm_up:

@@ -43,12 +43,12 @@ def test_the_fastest_configuration_is_found_change_by_change() -> None:
         return (
             1
             + 2 * (config.weights == "repack-shared")
-            + (config.advice == "sequential")
+            + (config.advice == "hugepage")
             - (config.kv == "separate")
         )
 
     best = fastest(speed, fits=False)
-    assert best == LlamaConfig(weights="repack-shared", advice="sequential")
+    assert best == LlamaConfig(weights="repack-shared", advice="hugepage")
     assert tried[0] == START
     assert len(tried) == len(set(tried)) <= MOST_TRIES
 
