@@ -24,6 +24,7 @@ from engine.cli import (
     make_model,
     pack,
     record,
+    rival,
     simulate,
 )
 from engine.versions import versions
@@ -34,6 +35,7 @@ _COMMANDS = (
     inspect,
     pack,
     bench,
+    rival,
     record,
     simulate,
     calibrate,
