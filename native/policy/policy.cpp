@@ -127,6 +127,10 @@ const std::vector<std::pair<std::string, Policy>>& presets() {
       {"lockstep-lru", {"lockstep", "lowest-layer", "layer-srtf", "lru", "none"}},
       {"llama.cpp", {"lockstep", "lowest-layer", "layer-srtf", "lru", "none"}},
       {"mixtral-offloading", {"lockstep", "lowest-layer", "layer-srtf", "lru", "next-router"}},
+      {"specmd", {"lockstep", "lowest-layer", "layer-srtf", "least-stale", "specmd"}},
+      {"finemoe", {"lockstep", "lowest-layer", "layer-srtf", "finemoe", "finemoe"}},
+      {"promoe", {"lockstep", "lowest-layer", "layer-srtf", "lru", "promoe"}},
+      {"prescope", {"lockstep", "lowest-layer", "layer-srtf", "lfu", "prescope"}},
       {"bevy+prefetch", {"runahead", "lowest-layer", "layer-srtf", "lfu", "next-router"}},
   };
   return all;
