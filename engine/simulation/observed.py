@@ -111,7 +111,7 @@ def _tokens(records: Records, steps: Records, n_request: int) -> NDArray[np.int6
     """Requests begin in their order, and from then on take part in every step."""
     every = trace.of(records, Event.STEP)
     begins = [int(every["step"][every["a"] > r].min(initial=2**31 - 1)) for r in range(n_request)]
-    return steps["step"][:, None].astype(np.int64) - np.array(begins)
+    return np.asarray(steps["step"][:, None] - np.array(begins), dtype=np.int64)
 
 
 def _bits(requests: NDArray[np.int32], mask: int) -> NDArray[np.bool_]:
