@@ -75,7 +75,7 @@ def test_every_cost_counts(cost: dict[str, float], step_ms: float) -> None:
 
 
 def test_the_same_input_gives_the_same_output_to_the_last_bit() -> None:
-    trace = made_up_trace(n_lookahead=2)
+    trace = made_up_trace(n_lookahead=3)
     costs = machine(expert_ms=0.1, job_ms=0.03, link_latency_ms=0.07, n_readers=3, interference=0.2)
     for policy, _ in presets():
         one, other = (
