@@ -55,6 +55,45 @@ def check_pack(
     verify: every checksum, too.
     """
 
+def parse_simulated_policy(text: str) -> str:
+    """As parse_policy; the eviction may also be "belady", which only a simulation can have."""
+
+def simulate(
+    experts: NDArray[np.int16],
+    *,
+    n_expert: int,  # per layer
+    probabilities: NDArray[np.floating[Any]] | None = None,
+    lookahead: NDArray[np.floating[Any]] | None = None,
+    policy: str,
+    slots: int,
+    record_bytes: int,
+    front_ms: float = 0.0,
+    front_request_ms: float = 0.0,
+    group_ms: float = 0.0,
+    expert_ms: float = 0.0,
+    job_ms: float = 0.0,
+    head_ms: float = 0.0,
+    head_request_ms: float = 0.0,
+    link_bytes_per_s: float,
+    link_latency_ms: float = 0.0,
+    n_readers: int = 8,
+    interference: float = 0.0,
+    timeline: bool = False,
+) -> dict[str, Any]:
+    """Run the engine's scheduler and cache over a routing trace, on a virtual clock.
+
+    experts [n_step, n_request, n_layer, n_used] (first number -1: the request takes no part in the
+    step), probabilities [n_step, n_request, n_layer, n_expert] and lookahead [n_step, n_request,
+    n_layer, n_lookahead, n_expert], both float16 or float32, C-contiguous, not to be written
+    meanwhile. Costs as in sim/cost_model.h.
+
+    {"step_ms", "compute_ms", "link_ms", "both_ms": float64[n_step], "requests", "fetched"
+     (prefetches included), "prefetched", "wasted", "hit", "joined": int32[n_step],
+     "group_sizes": int32[n_step, n_request + 1], groups by their number of jobs,
+     "records": the timeline as bytes of RECORD_DTYPE; empty without `timeline`}
+    Raises NativeError("invalid").
+    """
+
 class Engine:
     """One open model. Thread-safe; blocking calls release the GIL."""
 
@@ -158,6 +197,21 @@ class Engine:
 
     def drain(self) -> tuple[bytes, int]:
         """Trace records since the last call, as bytes of RECORD_DTYPE; how many were dropped."""
+
+    def record_routing(self, n_lookahead: int) -> None:
+        """Keep what the routers of decode steps say; -1: off. Forgets what has not been taken.
+
+        The routers of the next n_lookahead layers are recorded, too, reading what the layer's own
+        router read.
+        """
+
+    def take_routing(self) -> dict[str, Any]:
+        """What was kept since the last call, one row per step, request and layer.
+
+        step, request, layer: int32 [n]; experts: int32 [n, n_expert_used]; probabilities: float32
+        [n, n_expert]; lookahead: float32 [n, n_lookahead, n_expert], 0 beyond the last layer;
+        dropped: int, rows that found no room (512 MiB).
+        """
 
     def progress_table(self) -> list[tuple[int, int, str, int]]:
         """The current step: (request, layer, state, missing experts) of every request in it.

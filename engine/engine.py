@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -297,6 +298,19 @@ class Engine:
             self._records.clear()
             self._n_records = 0
         return np.concatenate(records) if records else trace.empty()
+
+    def record_routing(self, n_lookahead: int | None) -> None:
+        """Keep what routers say, with those of so many later layers; None: no longer.
+
+        What was kept and not taken is forgotten.
+        """
+        with native.translated():
+            self._native.record_routing(-1 if n_lookahead is None else n_lookahead)
+
+    def take_routing(self) -> dict[str, Any]:
+        """What was kept since the last call, as `_native.Engine.take_routing` describes it."""
+        with native.translated():
+            return self._native.take_routing()
 
     @property
     def run_log_folder(self) -> Path | None:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from engine._native import check_pack as check_pack
     from engine._native import inspect as inspect
     from engine._native import parse_policy as parse_policy
+    from engine._native import parse_simulated_policy as parse_simulated_policy
     from engine._native import presets as presets
+    from engine._native import simulate as simulate
     from engine._native import write_pack as write_pack
 else:
 

@@ -14,10 +14,36 @@ from types import FrameType
 from typing import NoReturn
 
 from engine import errors
-from engine.cli import bench, demo, export_log, figures, generate, inspect, make_model, pack
+from engine.cli import (
+    bench,
+    calibrate,
+    demo,
+    export_log,
+    figures,
+    generate,
+    inspect,
+    make_model,
+    pack,
+    record,
+    rival,
+    simulate,
+)
 from engine.versions import versions
 
-_COMMANDS = (demo, generate, inspect, pack, bench, figures, export_log, make_model)
+_COMMANDS = (
+    demo,
+    generate,
+    inspect,
+    pack,
+    bench,
+    figures,
+    rival,
+    record,
+    simulate,
+    calibrate,
+    export_log,
+    make_model,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

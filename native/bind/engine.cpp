@@ -256,6 +256,36 @@ nb::tuple drain(Handle& handle) {
                         engine->stats().dropped_records);
 }
 
+// A numpy array that owns its numbers.
+template <class T>
+nb::object array_of(std::vector<T> values, std::initializer_list<size_t> shape) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape, owner));
+}
+
+nb::dict take_routing(Handle& handle) {
+  const auto engine = handle.get();
+  RoutingRows rows;
+  {
+    const nb::gil_scoped_release release;
+    rows = engine->routing_log().take();
+  }
+  const Hparams& h = engine->model().hparams();
+  const auto n_expert = static_cast<size_t>(h.n_expert);
+  const size_t n = rows.step.size();
+  nb::dict out;
+  out["step"] = array_of(std::move(rows.step), {n});
+  out["request"] = array_of(std::move(rows.request), {n});
+  out["layer"] = array_of(std::move(rows.layer), {n});
+  out["experts"] = array_of(std::move(rows.experts), {n, static_cast<size_t>(h.n_expert_used)});
+  out["probabilities"] = array_of(std::move(rows.probabilities), {n, n_expert});
+  out["lookahead"] =
+      array_of(std::move(rows.lookahead), {n, static_cast<size_t>(rows.n_lookahead), n_expert});
+  out["dropped"] = rows.dropped;
+  return out;
+}
+
 nb::list progress_table(Handle& handle) {
   const auto engine = handle.get();
   nb::list out;
@@ -338,6 +368,14 @@ void bind_engine(nb::module_& m) {
       .def("drain", &drain,
            "Trace records since the last call as bytes of RECORD_DTYPE, and how many were ever "
            "dropped.")
+      .def(
+          "record_routing",
+          [](Handle& e, int32_t n_lookahead) { e.get()->routing_log().record(n_lookahead); },
+          nb::arg("n_lookahead"),
+          "Keep what the routers of decode steps say, with those of so many later layers reading "
+          "the same; -1: off. Forgets what has not been taken.")
+      .def("take_routing", &take_routing,
+           "What was kept since the last call, one row per step, request and layer.")
       .def("progress_table", &progress_table)
       .def("close", &Handle::close, Release(),
            "Cancel what runs and free the model. Closing twice is fine.");

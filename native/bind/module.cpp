@@ -15,4 +15,5 @@ NB_MODULE(_native, m) {
   runahead::bind_quantize(m);
   runahead::bind_files(m);
   runahead::bind_engine(m);
+  runahead::bind_simulation(m);
 }

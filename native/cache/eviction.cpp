@@ -4,7 +4,10 @@
 #include <string>
 
 #include "base/error.h"
+#include "cache/finemoe.h"
+#include "cache/least_stale.h"
 #include "cache/lfu.h"
+#include "cache/lfuda.h"
 #include "cache/lru.h"
 
 namespace runahead {
@@ -22,8 +25,9 @@ std::unique_ptr<Eviction> make(int32_t n_layer, int32_t n_expert) {
 }
 
 constexpr std::array kKinds = {
-    Kind{"lfu", make<LfuEviction>},
-    Kind{"lru", make<LruEviction>},
+    Kind{"lfu", make<LfuEviction>},         Kind{"lru", make<LruEviction>},
+    Kind{"lfuda", make<LfudaEviction>},     Kind{"least-stale", make<LeastStaleEviction>},
+    Kind{"finemoe", make<FineMoeEviction>},
 };
 
 constexpr auto kNames = [] {

@@ -6,10 +6,22 @@
 #include "base/error.h"
 
 namespace runahead {
+namespace {
 
-ExpertCache::ExpertCache(CacheGeometry geometry, std::string eviction)
+EvictionFactory named(const std::string& eviction) {
+  return [eviction](int32_t n_layer, int32_t n_expert) {
+    return make_eviction(eviction, n_layer, n_expert);
+  };
+}
+
+}  // namespace
+
+ExpertCache::ExpertCache(CacheGeometry geometry, const std::string& eviction)
+    : ExpertCache(std::move(geometry), named(eviction)) {}
+
+ExpertCache::ExpertCache(CacheGeometry geometry, EvictionFactory eviction)
     : geometry_(std::move(geometry)),
-      eviction_(std::move(eviction)),
+      make_eviction_(std::move(eviction)),
       entries_(static_cast<size_t>(geometry_.n_layer) * static_cast<size_t>(geometry_.n_expert)),
       classes_(geometry_.max_slots.size()) {
   CHECK(geometry_.class_of_layer.size() == static_cast<size_t>(geometry_.n_layer));
@@ -26,7 +38,7 @@ ExpertCache::ExpertCache(CacheGeometry geometry, std::string eviction)
     for (int32_t slot = n_slot - 1; slot >= 0; --slot) {
       cls.untouched.push_back(slot);  // slot 0 is handed out first
     }
-    cls.eviction = make_eviction(eviction_, geometry_.n_layer, geometry_.n_expert);
+    cls.eviction = make_eviction_(geometry_.n_layer, geometry_.n_expert);
   }
 }
 
@@ -61,6 +73,7 @@ std::optional<Acquired> ExpertCache::acquire(ExpertId id) {
     --cls.n_unpinned_loading;
   }
   ++entry.pins;
+  counters_.prefetch_used += entry.unused_prefetch ? 1 : 0;
   entry.unused_prefetch = false;
   cls.eviction->used(id);
   return acquired;
@@ -111,6 +124,16 @@ void ExpertCache::withdraw(ExpertId id) {
   drop_loading(id);
 }
 
+void ExpertCache::step_started() {
+  for (Class& cls : classes_) {
+    cls.eviction->step_started();
+  }
+}
+
+void ExpertCache::predicted(ExpertId id, float probability) {
+  class_for(id).eviction->predicted(id, probability);
+}
+
 std::vector<ExpertCache::Vacated> ExpertCache::set_capacity(int32_t c, int32_t slots) {
   CHECK(c >= 0 && c < n_class());
   Class& cls = classes_[static_cast<size_t>(c)];
@@ -147,13 +170,14 @@ void ExpertCache::clear() {
       cls.idle.push_back(entry.slot);
       entry_of(id) = {};
     }
-    cls.eviction = make_eviction(eviction_, geometry_.n_layer, geometry_.n_expert);
+    cls.eviction = make_eviction_(geometry_.n_layer, geometry_.n_expert);
   }
 }
 
 void ExpertCache::set_eviction(const std::string& name) {
+  EvictionFactory make = named(name);
   for (Class& cls : classes_) {
-    std::unique_ptr<Eviction> next = make_eviction(name, geometry_.n_layer, geometry_.n_expert);
+    std::unique_ptr<Eviction> next = make(geometry_.n_layer, geometry_.n_expert);
     for (int32_t i = 0; i < cls.n_evictable; ++i) {
       const ExpertId id = cls.eviction->victim();
       const SlotId slot{entry_of(id).slot};
@@ -162,7 +186,7 @@ void ExpertCache::set_eviction(const std::string& name) {
     }
     cls.eviction = std::move(next);
   }
-  eviction_ = name;
+  make_eviction_ = std::move(make);
 }
 
 Residency ExpertCache::residency(ExpertId id) const {
@@ -277,6 +301,7 @@ void ExpertCache::let_go(ExpertId id) {
 int32_t ExpertCache::evict(Class& cls, ExpertId id) {
   Entry& entry = entry_of(id);
   const int32_t slot = entry.slot;
+  cls.eviction->left(id);
   cls.eviction->not_evictable(id, SlotId{slot});
   --cls.n_evictable;
   cls.owner[static_cast<size_t>(slot)] = -1;
@@ -294,6 +319,7 @@ void ExpertCache::drop_loading(ExpertId id) {
     --cls.n_unpinned_loading;
   }
   const int32_t slot = entry.slot;
+  cls.eviction->left(id);
   cls.owner[static_cast<size_t>(slot)] = -1;
   entry = {};
   vacate(class_of(id), slot);

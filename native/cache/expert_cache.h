@@ -15,8 +15,9 @@
 // are handed out first. Slots in use plus idle ones never exceed the capacity for longer than pins
 // and loads force them to, so memory follows the capacity.
 //
-// All operations but set_capacity, clear, set_eviction and check_integrity are O(log slots) and
-// allocate nothing. Not thread-safe: the owner calls it under its lock.
+// All operations but set_capacity, clear, set_eviction, step_started and check_integrity are O(log
+// slots), and they and step_started allocate nothing. Not thread-safe: the owner calls it under its
+// lock.
 
 #pragma once
 
@@ -54,7 +55,8 @@ struct CacheCounters {
   uint64_t joined = 0;
   uint64_t evicted = 0;  // for a miss or by a shrink
   uint64_t prefetched = 0;
-  uint64_t wasted = 0;  // prefetched, never used before eviction
+  uint64_t prefetch_used = 0;  // prefetched and then used, be it while still loading
+  uint64_t wasted = 0;         // prefetched, never used before eviction
   uint64_t failed = 0;
 };
 
@@ -62,7 +64,9 @@ class ExpertCache {
  public:
   // Capacities start at 0; call set_capacity for each class. Throws Error(kInvalid) for an unknown
   // eviction.
-  ExpertCache(CacheGeometry geometry, std::string eviction);
+  ExpertCache(CacheGeometry geometry, const std::string& eviction);
+  // For an eviction that is not in the list; it is made once per class, and anew by clear().
+  ExpertCache(CacheGeometry geometry, EvictionFactory eviction);
 
   // Pins `id`. On a miss a slot is reserved (evicting if needed), the expert is kLoading and the
   // caller must see that it is fetched. nullopt: every slot that the capacity allows is pinned or
@@ -82,6 +86,12 @@ class ExpertCache {
   // Nobody needs the expert any more and its read has not begun: absent again, its slot is free.
   // REQUIRES: loading and unpinned.
   void withdraw(ExpertId id);
+
+  // Hints for the eviction policy; cheap for one that takes none. Nothing else changes.
+  // All requests begin their next pass through the layers.
+  void step_started();
+  // Some request is expected to need `id` in this step, with `probability` (0 .. 1).
+  void predicted(ExpertId id, float probability);
 
   // Slots of class `c` that may be in use, clamped to 0 .. max_slots. Shrinking evicts unpinned
   // experts at once and pinned or loading ones when they are released. Returns the evicted experts
@@ -160,7 +170,7 @@ class ExpertCache {
   void vacate(int32_t c, int32_t slot);
 
   CacheGeometry geometry_;
-  std::string eviction_;
+  EvictionFactory make_eviction_;
   std::vector<Entry> entries_;  // [n_layer * n_expert]
   std::vector<Class> classes_;
   CacheCounters counters_;

@@ -43,6 +43,10 @@ struct Batch {
 struct RoutingResult {
   std::vector<int32_t> experts;  // [n * n_expert_used]
   std::vector<float> weights;    // [n * n_expert_used]
+  // Softmax over all experts, when it was asked for: of the layer's own router, and of the routers
+  // of the next n_lookahead layers (fewer near the end) reading the same.
+  std::vector<float> probabilities;           // [n * n_expert]
+  std::vector<std::vector<float>> lookahead;  // [n_lookahead][n * n_expert]
 };
 
 // The columns that chose an expert, and its place among the experts of each.

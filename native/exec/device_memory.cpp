@@ -53,7 +53,7 @@ const ggml_tensor* DeviceMemory::find(Binding binding, Layers layers, const Batc
   const auto index = static_cast<size_t>(binding.index);
   switch (binding.source) {
     case Source::kModel: return weights_.model()[index];
-    case Source::kLayer: return weights_.layer(layers.next)[index];
+    case Source::kLayer: return weights_.layer(layers.next + binding.ahead)[index];
     case Source::kMoe: return weights_.layer(layers.moe)[index];
     case Source::kPool: return pool_of(layers.moe)[index];
     case Source::kState: return state(binding.index);

@@ -11,6 +11,10 @@ namespace {
 // Records of resizes and their evictions, kept until they are drained.
 constexpr size_t kMaxResizes = 1 << 16;
 
+ModelShape shape_of(const Hparams& h) {
+  return {h.n_layer, h.n_expert, h.n_expert_used};
+}
+
 std::string megabytes(uint64_t bytes) {
   return std::to_string(bytes / 1000000) + " MB";
 }
@@ -22,13 +26,15 @@ Engine::Engine(const std::string& model_path, const EngineOptions& options,
     : options_(options),
       model_(model_path, options.model, progress),
       hparams_(model_.hparams()),
+      routing_log_(shape_of(hparams_)),
       requests_([this] {
         return std::make_unique<Session>(
             KvCache(hparams_, model_.device().buffer_type(), options_.model.context));
       }) {
   check_between("n_readers", options.fetcher.n_readers, 1, 64);
   feed_ =
-      std::make_unique<ExpertFeed>(model_.store(), model_.pools(), options.policy, options.fetcher);
+      std::make_unique<ExpertFeed>(model_.store(), model_.pools(), options.policy,
+                                   shape_of(hparams_), options.fetcher);
   const int32_t max_requests = options.model.max_requests;
   const int32_t chunk = options.model.prefill_chunk;
   memory_ =
@@ -36,7 +42,7 @@ Engine::Engine(const std::string& model_path, const EngineOptions& options,
                                      model_.layout().class_of_layer, max_requests, chunk);
   forward_ =
       std::make_unique<Forward>(model_.device(), model_.family(), hparams_, *memory_, max_requests);
-  stepper_ = std::make_unique<Stepper>(*forward_, *feed_, tracer_, hparams_, chunk);
+  stepper_ = std::make_unique<Stepper>(*forward_, *feed_, tracer_, hparams_, routing_log_, chunk);
   loop_ = std::make_unique<RequestLoop>(*stepper_, requests_, tracer_, model_.vocab(), hparams_,
                                         max_requests);
   set_cache(options.cache_bytes == 0 ? model_.layout().total_bytes() : options.cache_bytes);

@@ -25,6 +25,7 @@
 #include "exec/open_model.h"
 #include "exec/request_loop.h"
 #include "exec/request_table.h"
+#include "exec/routing_log.h"
 #include "exec/stepper.h"
 #include "exec/tracer.h"
 
@@ -82,6 +83,8 @@ class Engine {
 
   [[nodiscard]] EngineStats stats();
   size_t drain(std::vector<Record>& out);
+  // Off at first; see RoutingLog.
+  [[nodiscard]] RoutingLog& routing_log() { return routing_log_; }
   [[nodiscard]] std::vector<JobStatus> progress_table();
 
   [[nodiscard]] const OpenModel& model() const { return model_; }
@@ -99,11 +102,12 @@ class Engine {
   EngineOptions options_;
   OpenModel model_;
   const Hparams& hparams_;
+  Tracer tracer_{1 << 16};
+  RoutingLog routing_log_;
   std::unique_ptr<ExpertFeed> feed_;
   std::unique_ptr<DeviceMemory> memory_;
   std::unique_ptr<Forward> forward_;
   std::unique_ptr<Stepper> stepper_;
-  Tracer tracer_{1 << 16};
 
   RequestTable requests_;
 

@@ -21,11 +21,12 @@ CacheGeometry geometry_of(const StoreLayout& layout,
 
 ExpertFeed::ExpertFeed(const ExpertStore& store,
                        const std::vector<std::unique_ptr<SlotPool>>& pools, const Policy& policy,
-                       const FetcherOptions& options)
+                       const ModelShape& shape, const FetcherOptions& options)
     : store_(store),
       pools_(pools),
+      shape_(shape),
       cache_(geometry_of(store.layout(), pools), policy.eviction),
-      scheduler_(std::make_unique<Scheduler>(policy, cache_)),
+      scheduler_(std::make_unique<Scheduler>(policy, cache_, shape)),
       waves_(cache_) {
   cache_.on_slot_given_up = [this](int32_t c, SlotId slot) {
     pools_[static_cast<size_t>(c)]->give_up(slot);
@@ -34,7 +35,7 @@ ExpertFeed::ExpertFeed(const ExpertStore& store,
 }
 
 void ExpertFeed::set_policy(const Policy& policy) {
-  auto scheduler = std::make_unique<Scheduler>(policy, cache_);
+  auto scheduler = std::make_unique<Scheduler>(policy, cache_, shape_);
   cache_.set_eviction(policy.eviction);
   scheduler_ = std::move(scheduler);
 }
@@ -44,9 +45,13 @@ void ExpertFeed::issued(std::span<const IssuedExpert> experts) {
   for (const IssuedExpert& expert : experts) {
     misses += expert.acquired.outcome == Outcome::kMiss ? 1 : 0;
   }
-  if (misses > 0) {
-    fetcher_->wake(misses);
+  if (misses > 0 || may_prefetch()) {
+    fetcher_->wake(std::max(misses, 1));
   }
+}
+
+bool ExpertFeed::may_prefetch() const {
+  return !serving_waves_ && scheduler_->may_prefetch();
 }
 
 void ExpertFeed::wait(std::unique_lock<std::mutex>& lock) {
@@ -121,6 +126,9 @@ void ExpertFeed::put(const FetchTask& task, uint64_t offset, std::span<const std
 
 void ExpertFeed::task_finished(const FetchTask& task, const std::optional<std::string>& error) {
   const std::lock_guard guard(mutex_);
+  if (serving_waves_) {
+    scheduler_->fetch_taken_over(task.id);
+  }
   const bool was_unpinned = cache_.pins(task.id) == 0;  // a step may wait for its slot
   bool changed = true;
   if (error) {
@@ -143,6 +151,10 @@ void ExpertFeed::task_finished(const FetchTask& task, const std::optional<std::s
     if (serving_waves_) {
       issued_by_readers();
     }
+  }
+  // This reader asks again by itself; a second one may be wanted when missing experts gave way.
+  if (!task.prefetch && may_prefetch()) {
+    fetcher_->wake(1);
   }
   if (changed || was_unpinned) {
     changed_.notify_all();

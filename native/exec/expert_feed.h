@@ -33,7 +33,7 @@ class ExpertFeed final : public FetchSource {
 
   // `store` and `pools` (one per class) outlive this.
   ExpertFeed(const ExpertStore& store, const std::vector<std::unique_ptr<SlotPool>>& pools,
-             const Policy& policy, const FetcherOptions& options);
+             const Policy& policy, const ModelShape& shape, const FetcherOptions& options);
 
   [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
 
@@ -45,7 +45,7 @@ class ExpertFeed final : public FetchSource {
   void serve_waves(bool waves) { serving_waves_ = waves; }
   void set_policy(const Policy& policy);
   void set_step(int32_t step) { step_ = step; }
-  // New fetches were queued: wakes readers, one per miss.
+  // New fetches were queued: wakes readers, one per miss, or one when only predictions wait.
   void issued(std::span<const IssuedExpert> experts);
   // What waves pinned when a fetch ended, since the last call: for the trace, which has the engine
   // thread as writer.
@@ -72,6 +72,8 @@ class ExpertFeed final : public FetchSource {
 
  private:
   void issued_by_readers();
+  // Whether a reader would look for a predicted expert.
+  [[nodiscard]] bool may_prefetch() const;
   [[nodiscard]] SlotPool& pool_of(ExpertId id) {
     return *pools_[static_cast<size_t>(cache_.class_of(id))];
   }
@@ -80,6 +82,7 @@ class ExpertFeed final : public FetchSource {
   const std::vector<std::unique_ptr<SlotPool>>& pools_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  const ModelShape shape_;
   // Guarded by mutex_.
   ExpertCache cache_;
   std::unique_ptr<Scheduler> scheduler_;

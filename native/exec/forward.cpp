@@ -27,11 +27,11 @@ Forward::Forward(Device& device, const Family& family, const Hparams& hparams, D
 JobGraph& Forward::job_graph(Start start, Layers layers, const Batch& batch) {
   if (!batch.decode) {
     chunk_job_ =
-        std::make_unique<JobGraph>(start, layers, batch, family_, hparams_, nullptr, memory_);
+        std::make_unique<JobGraph>(start, layers, batch, ScoreNeeds{}, family_, hparams_, nullptr, memory_);
     chunk_job_->graph().allocate_from(shared_.get());
     return *chunk_job_;
   }
-  JobKey key = JobGraph::key_of(start, layers, batch, memory_);
+  JobKey key = JobGraph::key_of(start, layers, batch, scores_, hparams_, memory_);
   const auto found = std::find_if(jobs_.begin(), jobs_.end(),
                                   [&](const auto& entry) { return entry.first == key; });
   if (found != jobs_.end()) {
@@ -39,7 +39,7 @@ JobGraph& Forward::job_graph(Start start, Layers layers, const Batch& batch) {
     return *found->second;
   }
   auto job =
-      std::make_unique<JobGraph>(start, layers, batch, family_, hparams_, &exactness_, memory_);
+      std::make_unique<JobGraph>(start, layers, batch, scores_, family_, hparams_, &exactness_, memory_);
   job->graph().allocate(device_.buffer_type());
   cached_bytes_ += job->graph().memory_bytes();
   jobs_.emplace_front(std::move(key), std::move(job));

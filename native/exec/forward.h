@@ -30,6 +30,9 @@ class Forward {
   Forward(Device& device, const Family& family, const Hparams& hparams, DeviceMemory& memory,
           int32_t max_lanes);
 
+  // What decode runs read from the routers beside their choice; nothing at first.
+  void set_scores(const ScoreNeeds& scores) { scores_ = scores; }
+
   // Tokens [n] enter layer 0: embedding, attention, router.
   void front(const Batch& batch, std::span<const int32_t> tokens, RoutingResult& routing);
   // kExperts: experts of `layer` at `slots` (parallel to `weights`), then attention and router of
@@ -59,6 +62,7 @@ class Forward {
   const Hparams& hparams_;
   DeviceMemory& memory_;
   Exactness exactness_;
+  ScoreNeeds scores_;
   std::list<std::pair<JobKey, std::unique_ptr<JobGraph>>> jobs_;  // decode, last used first
   size_t cached_bytes_ = 0;
   std::unique_ptr<JobGraph> chunk_job_;  // the last prefill graph

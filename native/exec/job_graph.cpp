@@ -5,9 +5,15 @@
 namespace runahead {
 namespace {
 
-int32_t n_nodes(const Batch& batch, const Hparams& hparams) {
+int32_t n_nodes(const Batch& batch, const ScoreNeeds& scores, const Hparams& hparams) {
   const int32_t n_lanes = static_cast<int32_t>(batch.lanes.size());
-  return 256 + 32 * n_lanes + 32 * hparams.n_expert_used;
+  return 256 + 32 * n_lanes + 32 * hparams.n_expert_used +
+         scores.n_lookahead * (8 + 4 * n_lanes);
+}
+
+// The routers behind layers.next that are asked, too.
+int32_t n_lookahead(Layers layers, const ScoreNeeds& scores, const Hparams& hparams) {
+  return std::min(scores.n_lookahead, hparams.n_layer - 1 - layers.next);
 }
 
 template <typename T>
@@ -19,9 +25,10 @@ void fill(ggml_tensor* tensor, std::span<const T> values) {
 
 }  // namespace
 
-JobGraph::JobGraph(Start start, Layers layers, const Batch& batch, const Family& family,
-                   const Hparams& hparams, Exactness* exactness, const DeviceMemory& memory)
-    : family_(family), hparams_(hparams), memory_(memory), graph_(n_nodes(batch, hparams)) {
+JobGraph::JobGraph(Start start, Layers layers, const Batch& batch, const ScoreNeeds& scores,
+                   const Family& family, const Hparams& hparams, Exactness* exactness,
+                   const DeviceMemory& memory)
+    : family_(family), hparams_(hparams), memory_(memory), graph_(n_nodes(batch, scores, hparams)) {
   const int64_t n = batch.n;
   const int64_t k = hparams.n_expert_used;
   Builder b(graph_, hparams, exactness, n);
@@ -70,11 +77,29 @@ JobGraph::JobGraph(Start start, Layers layers, const Batch& batch, const Family&
   rows_out_ = graph_.input(GGML_TYPE_I64, n);
   graph_.expand(ggml_set_rows(b.ctx(), residuals, x, rows_out_));
   if (layers.next >= 0) {
-    routing_ = family.route(b, x);
-    graph_.output(routing_.experts);
-    graph_.output(routing_.weights);
+    router(b, x, layers, scores);
   }
   bind(layers, batch);
+}
+
+void JobGraph::router(Builder& b, ggml_tensor* x, Layers layers, const ScoreNeeds& scores) {
+  ggml_tensor* input = family_.router_input(b, x);
+  ggml_tensor* logits = family_.router_logits(b, input);
+  routing_ = family_.route(b, logits);
+  graph_.output(routing_.experts);
+  graph_.output(routing_.weights);
+  const auto softmax = [&](ggml_tensor* of) {
+    ggml_tensor* probabilities = ggml_soft_max(b.ctx(), of);
+    graph_.output(probabilities);
+    return probabilities;
+  };
+  if (scores.probabilities) {
+    probabilities_ = softmax(logits);
+  }
+  for (int32_t ahead = 1; ahead <= n_lookahead(layers, scores, hparams_); ++ahead) {
+    b.set_layer(&memory_.weights().layer(layers.next + ahead), ahead);
+    lookahead_.push_back(softmax(family_.router_logits(b, input)));
+  }
 }
 
 ggml_tensor* JobGraph::experts(Builder& b, ggml_tensor* residual, Exactness& exactness,
@@ -98,8 +123,8 @@ ggml_tensor* JobGraph::experts(Builder& b, ggml_tensor* residual, Exactness& exa
   return outputs;
 }
 
-JobKey JobGraph::key_of(Start start, Layers layers, const Batch& batch,
-                        const DeviceMemory& memory) {
+JobKey JobGraph::key_of(Start start, Layers layers, const Batch& batch, const ScoreNeeds& scores,
+                        const Hparams& hparams, const DeviceMemory& memory) {
   const auto kind = [&](int32_t layer) {
     return layer < 0 ? -1 : memory.weights().layer_kind(layer);
   };
@@ -107,9 +132,17 @@ JobKey JobGraph::key_of(Start start, Layers layers, const Batch& batch,
              layers.moe < 0 ? -1 : memory.class_of(layers.moe),
              kind(layers.moe),
              kind(layers.next),
+             {},
+             {},
              {}};
   for (size_t lane = 0; lane < batch.lanes.size(); ++lane) {
     key.n_kv.push_back(layers.next < 0 ? 0 : batch.n_kv(lane));
+  }
+  if (layers.next >= 0) {
+    key.scores = {scores.probabilities, n_lookahead(layers, scores, hparams)};
+    for (int32_t ahead = 1; ahead <= key.scores.n_lookahead; ++ahead) {
+      key.ahead_kinds.push_back(kind(layers.next + ahead));
+    }
   }
   return key;
 }
@@ -145,6 +178,17 @@ void JobGraph::get(RoutingResult& routing) const {
   routing.weights.resize(count);
   ggml_backend_tensor_get(routing_.experts, routing.experts.data(), 0, count * sizeof(int32_t));
   ggml_backend_tensor_get(routing_.weights, routing.weights.data(), 0, count * sizeof(float));
+  const auto get_scores = [](ggml_tensor* tensor, std::vector<float>& out) {
+    out.resize(tensor == nullptr ? 0 : static_cast<size_t>(ggml_nelements(tensor)));
+    if (tensor != nullptr) {
+      ggml_backend_tensor_get(tensor, out.data(), 0, ggml_nbytes(tensor));
+    }
+  };
+  get_scores(probabilities_, routing.probabilities);
+  routing.lookahead.resize(lookahead_.size());
+  for (size_t i = 0; i < lookahead_.size(); ++i) {
+    get_scores(lookahead_[i], routing.lookahead[i]);
+  }
 }
 
 }  // namespace runahead

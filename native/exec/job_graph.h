@@ -17,6 +17,7 @@
 #include "model/builder.h"
 #include "model/exactness.h"
 #include "model/family.h"
+#include "policy/prefetcher.h"
 
 namespace runahead {
 
@@ -30,6 +31,8 @@ struct JobKey {
   int32_t moe_kind;           // Weights::layer_kind of their layer
   int32_t next_kind;          // of the layer whose attention and router run, -1: none
   std::vector<int32_t> n_kv;  // KV positions each request looks at
+  ScoreNeeds scores;          // read from the routers, of layers that exist
+  std::vector<int32_t> ahead_kinds;
   bool operator==(const JobKey&) const = default;
 };
 
@@ -43,10 +46,12 @@ struct JobInputs {
 class JobGraph {
  public:
   // Decode when `exactness` is given. `memory` outlives this.
-  JobGraph(Start start, Layers layers, const Batch& batch, const Family& family,
-           const Hparams& hparams, Exactness* exactness, const DeviceMemory& memory);
+  JobGraph(Start start, Layers layers, const Batch& batch, const ScoreNeeds& scores,
+           const Family& family, const Hparams& hparams, Exactness* exactness,
+           const DeviceMemory& memory);
 
   [[nodiscard]] static JobKey key_of(Start start, Layers layers, const Batch& batch,
+                                     const ScoreNeeds& scores, const Hparams& hparams,
                                      const DeviceMemory& memory);
   [[nodiscard]] Graph& graph() { return graph_; }
 
@@ -59,6 +64,7 @@ class JobGraph {
  private:
   [[nodiscard]] ggml_tensor* experts(Builder& b, ggml_tensor* residual, Exactness& exactness,
                                      const std::vector<ggml_tensor*>& pool);
+  void router(Builder& b, ggml_tensor* x, Layers layers, const ScoreNeeds& scores);
   void bind(Layers layers, const Batch& batch);
 
   const Family& family_;
@@ -74,6 +80,8 @@ class JobGraph {
   ggml_tensor* kv_rows_ = nullptr;    // I64 [n]
   ggml_tensor* mask_ = nullptr;       // F16 [n_kv, n], prefill
   Routing routing_{};
+  ggml_tensor* probabilities_ = nullptr;   // F32 [n_expert, n]
+  std::vector<ggml_tensor*> lookahead_;    // the same, of later routers
 };
 
 }  // namespace runahead

@@ -33,7 +33,7 @@ bool Stepper::start_step(const std::vector<State>& states) {
   }
   std::unique_lock lock = feed_.lock();
   const ExpertCache& cache = feed_.cache();
-  while (!feed_.scheduler().can_start(static_cast<int32_t>(ids.size()), hparams_.n_expert_used)) {
+  while (!feed_.scheduler().can_start(static_cast<int32_t>(ids.size()))) {
     // Fetches that cancelled jobs left behind may hold the slots: they end by themselves.
     bool ending = false;
     for (int32_t c = 0; c < cache.n_class(); ++c) {
@@ -48,6 +48,11 @@ bool Stepper::start_step(const std::vector<State>& states) {
   feed_.serve_waves(false);
   feed_.set_step(step_);
   feed_.scheduler().step_started(ids);
+  // Graphs compute what the prefetcher or the log wants.
+  prefetcher_needs_ = feed_.scheduler().score_needs();
+  const ScoreNeeds log_needs = routing_log_.needs();
+  forward_.set_scores({prefetcher_needs_.probabilities || log_needs.probabilities,
+                       std::max(prefetcher_needs_.n_lookahead, log_needs.n_lookahead)});
   return true;
 }
 
@@ -72,6 +77,7 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
   used_waves_ = !start_step(states);
   try {
     if (used_waves_) {
+      forward_.set_scores({});
       decode_by_waves(states);
     } else {
       decode_by_scheduler(states);
@@ -127,9 +133,29 @@ void Stepper::issue(State& state, int32_t layer, const RoutingResult& routing, s
   const auto end = begin + static_cast<ptrdiff_t>(k);
   state.experts.assign(routing.experts.begin() + begin, routing.experts.begin() + end);
   state.weights.assign(routing.weights.begin() + begin, routing.weights.begin() + end);
-  const auto issued = feed_.scheduler().routed(state.request->id, layer, state.experts);
+  RouterScores scores = scores_of(routing, column);
+  routing_log_.add(step_, {state.request->id, layer, state.experts, scores.probabilities,
+                           scores.lookahead, 0});
+  const auto n_ahead = static_cast<size_t>(prefetcher_needs_.n_lookahead * hparams_.n_expert);
+  scores.lookahead = scores.lookahead.first(std::min(scores.lookahead.size(), n_ahead));
+  const auto issued =
+      feed_.scheduler().routed(state.request->id, layer, state.experts, scores);
   feed_.issued(issued);
   tracer_.cache_decisions(state.request->id, issued, hparams_.n_expert);
+}
+
+RouterScores Stepper::scores_of(const RoutingResult& routing, size_t column) {
+  const auto n_expert = static_cast<size_t>(hparams_.n_expert);
+  const auto of_column = [&](const std::vector<float>& all) {
+    return all.empty() ? std::span<const float>()
+                       : std::span(all).subspan(column * n_expert, n_expert);
+  };
+  lookahead_.clear();
+  for (const std::vector<float>& router : routing.lookahead) {
+    const auto scores = of_column(router);
+    lookahead_.insert(lookahead_.end(), scores.begin(), scores.end());
+  }
+  return {of_column(routing.probabilities), lookahead_};
 }
 
 void Stepper::leave_cancelled(std::vector<State>& states) {

@@ -18,6 +18,7 @@
 #include "exec/expert_feed.h"
 #include "exec/forward.h"
 #include "exec/request.h"
+#include "exec/routing_log.h"
 #include "exec/tracer.h"
 #include "exec/wave_runner.h"
 
@@ -34,11 +35,12 @@ class Stepper {
   };
 
   Stepper(Forward& forward, ExpertFeed& feed, Tracer& tracer, const Hparams& hparams,
-          int32_t prefill_chunk)
+          RoutingLog& routing_log, int32_t prefill_chunk)
       : forward_(forward),
         feed_(feed),
         tracer_(tracer),
         hparams_(hparams),
+        routing_log_(routing_log),
         waves_(forward, feed, tracer, hparams),
         prefill_chunk_(prefill_chunk) {}
 
@@ -78,6 +80,8 @@ class Stepper {
                        RoutingResult& routing) const;
   // REQUIRES: the feed's lock is held.
   void issue(State& state, int32_t layer, const RoutingResult& routing, size_t column);
+  // What the routers said of one column. Valid until the next call.
+  [[nodiscard]] RouterScores scores_of(const RoutingResult& routing, size_t column);
   void leave_cancelled(std::vector<State>& states);
   [[nodiscard]] static bool all_cancelled(const std::vector<State>& states);
   void leave_failed(std::vector<State>& states);
@@ -88,12 +92,15 @@ class Stepper {
   ExpertFeed& feed_;
   Tracer& tracer_;
   const Hparams& hparams_;
+  RoutingLog& routing_log_;
   WaveRunner waves_;
   int32_t prefill_chunk_;
   int32_t step_ = 0;
   int32_t n_groups_ = 0;
   int64_t waited_ns_ = 0;
   bool used_waves_ = false;
+  ScoreNeeds prefetcher_needs_;
+  std::vector<float> lookahead_;
 };
 
 }  // namespace runahead

@@ -157,7 +157,8 @@ Fetcher::Transfer* Fetcher::begin(const FetchTask& task) {
                                  [](const Transfer& transfer) { return !transfer.active; });
   CHECK(free != transfers_.end());
   const uint64_t bytes = store_.layout().record_bytes(task.id);
-  const uint64_t share = share_of(bytes);
+  // A predicted expert takes one reader, so that the others are there for missing ones.
+  const uint64_t share = task.prefetch ? bytes : share_of(bytes);
   *free = {.task = task,
            .age = next_age_++,
            .bytes = bytes,

@@ -11,7 +11,7 @@ ggml_tensor* Builder::model(int32_t index) {
 }
 
 ggml_tensor* Builder::layer(int32_t index) {
-  return graph_.placeholder({Source::kLayer, index}, (*layer_)[static_cast<size_t>(index)]);
+  return graph_.placeholder({Source::kLayer, index, ahead_}, (*layer_)[static_cast<size_t>(index)]);
 }
 
 ggml_tensor* Builder::moe(int32_t index) {

@@ -49,7 +49,11 @@ class Builder {
   [[nodiscard]] int64_t n() const { return n_; }
 
   // Which layers the next parts belong to; prototypes give shapes and types.
-  void set_layer(const LayerWeights* layer) { layer_ = layer; }
+  // `ahead`: as in Binding.
+  void set_layer(const LayerWeights* layer, int32_t ahead = 0) {
+    layer_ = layer;
+    ahead_ = ahead;
+  }
   void set_moe(const LayerWeights* layer, std::vector<ggml_tensor*> pool) {
     moe_ = layer;
     pool_ = std::move(pool);
@@ -89,6 +93,7 @@ class Builder {
   Exactness* exactness_;  // nullptr: prefill, where the batch of a request never changes
   int64_t n_;
   const LayerWeights* layer_ = nullptr;
+  int32_t ahead_ = 0;
   const LayerWeights* moe_ = nullptr;
   std::vector<ggml_tensor*> pool_;
   const std::vector<ggml_tensor*>* model_ = nullptr;

@@ -4,8 +4,8 @@
 // layers from the Builder's blocks. One short file each; adding one means adding its file and its
 // line in family.cpp.
 //
-// The parts of a job graph, in order: moe (or embed, for the front), attention, route; head ends a
-// step.
+// The parts of a job graph, in order: moe (or embed, for the front), attention, router; head ends
+// a step.
 
 #pragma once
 
@@ -45,8 +45,13 @@ class Family {
   [[nodiscard]] virtual ggml_tensor* embed(Builder& b, ggml_tensor* tokens) const = 0;
   // x -> the residual after attention, [n_embd, n]
   [[nodiscard]] virtual ggml_tensor* attention(Builder& b, ggml_tensor* x) const = 0;
-  // The same residual -> which experts.
-  [[nodiscard]] virtual Routing route(Builder& b, ggml_tensor* x) const = 0;
+  // The same residual -> what the router reads, [n_embd, n].
+  [[nodiscard]] virtual ggml_tensor* router_input(Builder& b, ggml_tensor* x) const = 0;
+  // What a router reads -> its logits, [n_expert, n]. The next layers' routers are asked, too, for
+  // prefetchers: each reads what this layer's reads.
+  [[nodiscard]] virtual ggml_tensor* router_logits(Builder& b, ggml_tensor* input) const = 0;
+  // Logits -> which experts.
+  [[nodiscard]] virtual Routing route(Builder& b, ggml_tensor* logits) const = 0;
   // What the experts read: [n_embd, n].
   [[nodiscard]] virtual ggml_tensor* expert_input(Builder& b, ggml_tensor* x) const = 0;
   // One or several experts' FFN: x [n_embd, ...] -> [n_embd, ...].

@@ -24,7 +24,7 @@ namespace runahead {
 // Whose memory a placeholder stands for.
 enum class Source : uint8_t {
   kModel,  // tensors of the whole model: embedding, output norm, LM head
-  kLayer,  // the layer whose attention and router run
+  kLayer,  // the layer whose attention and router run, or one of those behind it
   kMoe,    // the layer whose experts run
   kPool,   // the expert pool of that layer's slot class, one tensor per matrix
   kState,  // rows kept between jobs
@@ -34,6 +34,7 @@ enum class Source : uint8_t {
 struct Binding {
   Source source;
   int32_t index;
+  int32_t ahead = 0;  // kLayer: so many layers behind the one whose attention runs
   bool operator==(const Binding&) const = default;
 };
 

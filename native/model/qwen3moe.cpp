@@ -128,9 +128,15 @@ class Qwen3Moe final : public Family {
     return ggml_add(b.ctx(), b.linear(b.layer(kAttnOut), attended), x);
   }
 
-  Routing route(Builder& b, ggml_tensor* x) const override {
-    return b.route_softmax(b.linear(b.layer(kRouter), b.rms_norm(x, b.layer(kFfnNorm))));
+  ggml_tensor* router_input(Builder& b, ggml_tensor* x) const override {
+    return b.rms_norm(x, b.layer(kFfnNorm));
   }
+
+  ggml_tensor* router_logits(Builder& b, ggml_tensor* input) const override {
+    return b.linear(b.layer(kRouter), input);
+  }
+
+  Routing route(Builder& b, ggml_tensor* logits) const override { return b.route_softmax(logits); }
 
   ggml_tensor* expert_input(Builder& b, ggml_tensor* x) const override {
     return b.rms_norm(x, b.moe(kFfnNorm));

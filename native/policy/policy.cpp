@@ -2,17 +2,22 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/error.h"
 #include "cache/eviction.h"
+#include "policy/prefetcher.h"
 
 namespace runahead {
 namespace {
 
-constexpr std::string_view kSchedules[] = {"runahead", "lockstep"};
+constexpr std::string_view kStatic = "static:";
+constexpr std::string_view kSchedules[] = {"runahead", "lockstep", "static:4:4"};
 constexpr std::string_view kComputeOrders[] = {"lowest-layer", "fifo"};
 constexpr std::string_view kFetchOrders[] = {"layer-srtf", "global-srtf", "fifo"};
-constexpr std::string_view kPrefetchers[] = {"none"};
+
+// More requests at a time are not served.
+constexpr int32_t kMaxGroupSize = 4096;
 
 const std::array<PolicyChoice, 5>& choices() {
   static const std::array<PolicyChoice, 5> all = {{
@@ -20,7 +25,7 @@ const std::array<PolicyChoice, 5>& choices() {
       {"compute order", &Policy::compute_order, kComputeOrders},
       {"fetch order", &Policy::fetch_order, kFetchOrders},
       {"eviction", &Policy::eviction, eviction_names()},
-      {"prefetch", &Policy::prefetch, kPrefetchers},
+      {"prefetch", &Policy::prefetch, prefetcher_names()},
   }};
   return all;
 }
@@ -72,9 +77,33 @@ Policy parse_policy(std::string_view text) {
   return policy;
 }
 
+std::vector<int32_t> static_group_sizes(std::string_view schedule) {
+  std::vector<int32_t> sizes;
+  if (!schedule.starts_with(kStatic)) {
+    return sizes;
+  }
+  const char* at = schedule.data() + kStatic.size() - 1;
+  const char* const end = schedule.data() + schedule.size();
+  while (at != end) {
+    int32_t size = 0;
+    const auto [after, error] = std::from_chars(at + 1, end, size);
+    if (*at != ':' || error != std::errc() || size < 1 || size > kMaxGroupSize) {
+      throw Error(ErrorCode::kInvalid, "schedule \"" + std::string(schedule) +
+                                           "\" has no group sizes such as in \"static:4:4\"");
+    }
+    sizes.push_back(size);
+    at = after;
+  }
+  return sizes;
+}
+
 void validate(const Policy& policy) {
+  const bool is_static = !static_group_sizes(policy.schedule).empty();
   for (const PolicyChoice& choice : choices()) {
     const std::string& name = policy.*choice.name;
+    if (choice.name == &Policy::schedule && is_static) {
+      continue;
+    }
     if (std::find(choice.known.begin(), choice.known.end(), name) == choice.known.end()) {
       throw Error(ErrorCode::kInvalid, "unknown " + std::string(choice.what) + " \"" + name +
                                            "\"; this version knows: " + joined(choice.known));
@@ -97,6 +126,12 @@ const std::vector<std::pair<std::string, Policy>>& presets() {
       {"lockstep-lfu", {"lockstep", "lowest-layer", "layer-srtf", "lfu", "none"}},
       {"lockstep-lru", {"lockstep", "lowest-layer", "layer-srtf", "lru", "none"}},
       {"llama.cpp", {"lockstep", "lowest-layer", "layer-srtf", "lru", "none"}},
+      {"mixtral-offloading", {"lockstep", "lowest-layer", "layer-srtf", "lru", "next-router"}},
+      {"specmd", {"lockstep", "lowest-layer", "layer-srtf", "least-stale", "specmd"}},
+      {"finemoe", {"lockstep", "lowest-layer", "layer-srtf", "finemoe", "finemoe"}},
+      {"promoe", {"lockstep", "lowest-layer", "layer-srtf", "lru", "promoe"}},
+      {"prescope", {"lockstep", "lowest-layer", "layer-srtf", "lfu", "prescope"}},
+      {"bevy+prefetch", {"runahead", "lowest-layer", "layer-srtf", "lfu", "next-router"}},
   };
   return all;
 }

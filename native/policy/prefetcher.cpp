@@ -5,7 +5,10 @@
 #include <string>
 
 #include "base/error.h"
+#include "policy/finemoe.h"
 #include "policy/next_router.h"
+#include "policy/prescope.h"
+#include "policy/promoe.h"
 
 namespace runahead {
 namespace {
@@ -22,6 +25,9 @@ constexpr Named kPrefetchers[] = {
     {"none", [](const ModelShape&) -> std::unique_ptr<Prefetcher> { return nullptr; }},
     {"next-router", [](const ModelShape& shape) { return make_next_router(shape, 1.0); }},
     {"specmd", [](const ModelShape& shape) { return make_next_router(shape, 1.5); }},
+    {"finemoe", [](const ModelShape& shape) { return make_finemoe(shape); }},
+    {"promoe", [](const ModelShape& shape) { return make_promoe(shape); }},
+    {"prescope", [](const ModelShape& shape) { return make_prescope(shape); }},
 };
 
 }  // namespace

@@ -7,9 +7,14 @@
 
 namespace runahead {
 
-Scheduler::Scheduler(const Policy& policy, ExpertCache& cache) : policy_(policy), cache_(cache) {
+Scheduler::Scheduler(const Policy& policy, ExpertCache& cache, const ModelShape& shape)
+    : policy_(policy),
+      shape_(shape),
+      runahead_(policy.schedule == "runahead"),
+      unit_sizes_(static_group_sizes(policy.schedule)),
+      cache_(cache),
+      prefetches_(policy.prefetch, shape, cache) {
   validate(policy);
-  schedule_ = policy.schedule == "lockstep" ? Schedule::kLockstep : Schedule::kRunahead;
   compute_order_ =
       policy.compute_order == "fifo" ? ComputeOrder::kFifo : ComputeOrder::kLowestLayer;
   fetch_order_ = policy.fetch_order == "fifo"          ? FetchOrder::kFifo
@@ -31,12 +36,16 @@ void Scheduler::step_started(std::span<const RequestId> requests) {
     needs.clear();
     job = Job{};
     job.request = requests[i];
+    job.unit = unit_of(i);
     job.needs = std::move(needs);
   }
+  cache_.step_started();
+  prefetches_.step_started(requests);
 }
 
 std::span<const IssuedExpert> Scheduler::routed(RequestId request, int32_t layer,
-                                                std::span<const int32_t> experts) {
+                                                std::span<const int32_t> experts,
+                                                const RouterScores& scores) {
   Job* job = find(request);
   CHECK(job != nullptr && !job->has_left && job->state == JobState::kRouting);
   CHECK(layer > job->layer);
@@ -68,16 +77,21 @@ std::span<const IssuedExpert> Scheduler::routed(RequestId request, int32_t layer
   } else {
     become_ready(*job);
   }
+  prefetches_.routed(
+      {request, layer, experts, scores.probabilities, scores.lookahead, n_queued()});
   return issued_;
 }
 
 std::optional<Fetch> Scheduler::next_fetch() {
   if (queue_.empty()) {
-    return std::nullopt;
+    return may_prefetch()
+               ? prefetches_.next(slots_needed(static_cast<int32_t>(n_jobs_), shape_.n_expert_used))
+               : std::nullopt;
   }
   const auto chosen = choose_fetch();
   const Fetch fetch{chosen->id, chosen->slot, chosen->request};
   queue_.erase(chosen);
+  in_flight_.push_back(fetch.id);
   for_each_waiting(fetch.id, [](Job& job, Need& need) {
     need.queued = false;
     --job.n_queued;
@@ -85,8 +99,8 @@ std::optional<Fetch> Scheduler::next_fetch() {
   return fetch;
 }
 
-bool Scheduler::has_fetch() const {
-  return !queue_.empty();
+bool Scheduler::may_prefetch() const {
+  return queue_.empty() && prefetches_.may_fetch() && !(runahead_ && !in_flight_.empty());
 }
 
 int32_t Scheduler::n_queued() const {
@@ -95,6 +109,8 @@ int32_t Scheduler::n_queued() const {
 
 bool Scheduler::fetch_finished(ExpertId id) {
   cache_.publish(id);
+  std::erase(in_flight_, id);
+  prefetches_.fetched(id);
   bool some_ready = false;
   for_each_waiting(id, [&](Job& job, Need& need) {
     CHECK(!need.queued);
@@ -109,6 +125,8 @@ bool Scheduler::fetch_finished(ExpertId id) {
 
 std::vector<RequestId> Scheduler::fetch_failed(ExpertId id) {
   cache_.fail(id);  // forgets the pins of all jobs below
+  std::erase(in_flight_, id);
+  prefetches_.fetched(id);
   std::vector<RequestId> left;
   for_each_waiting(id, [&](Job& job, Need& need) {
     CHECK(!need.queued);
@@ -120,14 +138,16 @@ std::vector<RequestId> Scheduler::fetch_failed(ExpertId id) {
 }
 
 std::optional<Group> Scheduler::next_group() {
-  const std::optional<int32_t> layer = choose_layer();
-  if (!layer) {
+  const Job* chosen = choose_job();
+  if (chosen == nullptr) {
     return std::nullopt;
   }
   Group group;
-  group.layer = *layer;
+  group.layer = chosen->layer;
+  const int32_t unit = chosen->unit;
   for (Job& job : jobs()) {
-    if (!job.has_left && job.state == JobState::kReady && job.layer == *layer) {
+    if (!job.has_left && job.state == JobState::kReady && job.layer == group.layer &&
+        job.unit == unit) {
       job.state = JobState::kRunning;
       group.requests.push_back(job.request);
     }
@@ -171,8 +191,8 @@ int32_t Scheduler::slots_needed(int32_t n_requests, int32_t n_expert_used) {
   return n_requests * n_expert_used;
 }
 
-bool Scheduler::can_start(int32_t n_requests, int32_t n_expert_used) const {
-  const int32_t needed = slots_needed(n_requests, n_expert_used);
+bool Scheduler::can_start(int32_t n_requests) const {
+  const int32_t needed = slots_needed(n_requests, shape_.n_expert_used);
   const std::vector<int32_t>& classes = cache_.geometry().class_of_layer;
   for (int32_t c = 0; c < cache_.n_class(); ++c) {
     const auto n_layer = static_cast<int32_t>(std::count(classes.begin(), classes.end(), c));
@@ -237,27 +257,39 @@ std::vector<Scheduler::Queued>::iterator Scheduler::choose_fetch() {
   return find_queued(need->id);
 }
 
-std::optional<int32_t> Scheduler::choose_layer() const {
+const Scheduler::Job* Scheduler::choose_job() const {
   const Job* first = nullptr;
   for (const Job& job : jobs()) {
-    if (job.has_left || job.state == JobState::kDone) {
+    if (job.has_left || job.state != JobState::kReady) {
       continue;
-    }
-    if (job.state != JobState::kReady) {
-      if (schedule_ == Schedule::kLockstep) {
-        return std::nullopt;
-      }
-      continue;
-    }
-    if (schedule_ == Schedule::kLockstep) {
-      CHECK(first == nullptr || job.layer == first->layer);
     }
     const bool before = first == nullptr || (compute_order_ == ComputeOrder::kFifo
                                                  ? job.ready_since < first->ready_since
                                                  : job.layer < first->layer);
-    first = before ? &job : first;
+    if (before && (runahead_ || unit_is_ready(job.unit))) {
+      first = &job;
+    }
   }
-  return first == nullptr ? std::nullopt : std::optional(first->layer);
+  return first;
+}
+
+bool Scheduler::unit_is_ready(int32_t unit) const {
+  return std::all_of(jobs().begin(), jobs().end(), [&](const Job& job) {
+    return job.unit != unit || job.has_left || job.state == JobState::kReady;
+  });
+}
+
+int32_t Scheduler::unit_of(size_t index) const {
+  if (unit_sizes_.empty()) {
+    return 0;
+  }
+  auto left = static_cast<int32_t>(index);
+  int32_t unit = 0;
+  while (left >= unit_sizes_[static_cast<size_t>(unit) % unit_sizes_.size()]) {
+    left -= unit_sizes_[static_cast<size_t>(unit) % unit_sizes_.size()];
+    ++unit;
+  }
+  return unit;
 }
 
 void Scheduler::become_ready(Job& job) {
@@ -280,6 +312,7 @@ void Scheduler::release_pins(Job& job) {
 
 void Scheduler::leave(Job& job) {
   release_pins(job);
+  prefetches_.left(job.request);
   job.has_left = true;
 }
 

@@ -14,6 +14,11 @@
 //
 // The Progress Table (request, layer, state) is its one source of truth.
 //
+// How requests are grouped is the schedule's matter. A *unit* is the jobs that only run together:
+//   runahead      none: all jobs of a layer that happen to be ready make a group
+//   lockstep      all requests of the step
+//   static:4:4    the first four requests, the next four; with more requests the sizes repeat
+//
 // Always true: a queued expert is loading, pinned, and needed by some blocked job; a job holds one
 // pin per expert from routed() until its group has finished or its request has left.
 //
@@ -30,6 +35,9 @@
 #include "base/ids.h"
 #include "cache/expert_cache.h"
 #include "policy/policy.h"
+#include "policy/prefetcher.h"
+#include "sched/fetch.h"
+#include "sched/prefetch_queue.h"
 
 namespace runahead {
 
@@ -60,18 +68,20 @@ struct IssuedExpert {
   Acquired acquired;
 };
 
-struct Fetch {
-  ExpertId id;
-  SlotId slot;
-  RequestId request;  // the first job that needed it
-  bool prefetch = false;
+// What routers said beside the choice, as in RoutedJob; empty where score_needs() has none.
+struct RouterScores {
+  std::span<const float> probabilities = {};
+  std::span<const float> lookahead = {};
 };
 
 class Scheduler {
  public:
   // `cache` outlives the scheduler. Throws Error(kInvalid) for a name that this version does not
   // know.
-  Scheduler(const Policy& policy, ExpertCache& cache);
+  Scheduler(const Policy& policy, ExpertCache& cache, const ModelShape& shape);
+
+  // The scores that routed() is to be given, for the policy's prefetcher.
+  [[nodiscard]] ScoreNeeds score_needs() const { return prefetches_.needs(); }
 
   // REQUIRES: no step in progress; can_start(). Every request starts as kRouting.
   void step_started(std::span<const RequestId> requests);
@@ -80,17 +90,21 @@ class Scheduler {
   // and queued for fetching. The job is then ready or blocked. Valid until the next call.
   // REQUIRES: `request` is kRouting; the deadlock rule held at step_started.
   std::span<const IssuedExpert> routed(RequestId request, int32_t layer,
-                                       std::span<const int32_t> experts);
+                                       std::span<const int32_t> experts,
+                                       const RouterScores& scores = {});
 
-  // The missing expert to read next, by the fetch order; it is then in flight. nullopt: none
-  // queued.
+  // The expert to read next, now in flight; nullopt: none. Missing experts go first, by the fetch
+  // order; then predicted ones, at most kMaxPrefetches at a time. Under runahead these wait until
+  // the link is idle: no missing expert is queued or in flight (paper, section 5.5).
   //   layer-srtf    of the blocked job with the smallest (layer, missing) that has a queued expert
   //   global-srtf   of the one with the smallest (missing, layer)
   //   fifo          the expert that was queued first
   // Ties go in the order of step_started, within a job in the order of its experts.
   [[nodiscard]] std::optional<Fetch> next_fetch();
-  [[nodiscard]] bool has_fetch() const;    // next_fetch() would return one
-  [[nodiscard]] int32_t n_queued() const;  // experts waiting for a reader
+  // next_fetch() may return one.
+  [[nodiscard]] bool has_fetch() const { return !queue_.empty() || may_prefetch(); }
+  [[nodiscard]] bool may_prefetch() const;
+  [[nodiscard]] int32_t n_queued() const;  // missing experts waiting for a reader
 
   // Publishes the expert; jobs whose last missing expert this was become ready. True: some did.
   bool fetch_finished(ExpertId id);
@@ -100,10 +114,13 @@ class Scheduler {
   // Both also take experts that no job here waits for: fetches in flight when their job left, or
   // begun by Waves or by an earlier Scheduler on the same cache.
 
+  // A read of next_fetch() has ended, but whoever reads for Waves has published its expert.
+  void fetch_taken_over(ExpertId id) { prefetches_.fetched(id); }
+
   // The jobs to run next, by schedule and compute order; they are then kRunning.
-  // runahead: all ready jobs of the chosen layer (lowest-layer: the lowest ready layer; fifo: the
-  // layer of the job that has been ready longest). lockstep: all jobs of the step at once, when all
-  // are ready.
+  // Of the jobs that are ready with their whole unit, the compute order chooses one (lowest-layer:
+  // the lowest layer; fifo: ready longest). The group is its unit, or under runahead all ready jobs
+  // of its layer.
   [[nodiscard]] std::optional<Group> next_group();
   // Releases the pins of the group. Each request is then kRouting, or kDone when `last_layer`.
   void group_finished(const Group& group, bool last_layer);
@@ -125,13 +142,12 @@ class Scheduler {
   // Whether every slot class has them, not counting slots that unpinned fetches in flight still
   // hold, or has room for all its experts. When only those fetches stand in the way, wait for them.
   // A capacity set during a step must leave this true.
-  [[nodiscard]] bool can_start(int32_t n_requests, int32_t n_expert_used) const;
+  [[nodiscard]] bool can_start(int32_t n_requests) const;
 
   [[nodiscard]] std::vector<JobStatus> progress_table() const;
   [[nodiscard]] const Policy& policy() const;
 
  private:
-  enum class Schedule : uint8_t { kRunahead, kLockstep };
   enum class ComputeOrder : uint8_t { kLowestLayer, kFifo };
   enum class FetchOrder : uint8_t { kLayerSrtf, kGlobalSrtf, kFifo };
 
@@ -143,6 +159,7 @@ class Scheduler {
   struct Job {  // the current job of one request
     RequestId request{};
     int32_t layer = -1;
+    int32_t unit = 0;  // under runahead all have the same, and need not be ready together
     JobState state = JobState::kRouting;
     bool has_left = false;
     bool cancelled = false;  // leaves at group_finished
@@ -163,7 +180,9 @@ class Scheduler {
   [[nodiscard]] const Job* find(RequestId request) const;
   [[nodiscard]] std::vector<Queued>::iterator find_queued(ExpertId id);
   [[nodiscard]] std::vector<Queued>::iterator choose_fetch();
-  [[nodiscard]] std::optional<int32_t> choose_layer() const;
+  [[nodiscard]] const Job* choose_job() const;
+  [[nodiscard]] bool unit_is_ready(int32_t unit) const;
+  [[nodiscard]] int32_t unit_of(size_t index) const;
   void become_ready(Job& job);
   void release_pins(Job& job);
   void leave(Job& job);
@@ -172,7 +191,9 @@ class Scheduler {
   void for_each_waiting(ExpertId id, F f);
 
   Policy policy_;
-  Schedule schedule_;
+  ModelShape shape_;
+  bool runahead_;
+  std::vector<int32_t> unit_sizes_;  // static schedules
   ComputeOrder compute_order_;
   FetchOrder fetch_order_;
   ExpertCache& cache_;
@@ -180,6 +201,8 @@ class Scheduler {
   std::vector<Job> jobs_;
   size_t n_jobs_ = 0;
   std::vector<Queued> queue_;  // in the order of queueing
+  std::vector<ExpertId> in_flight_;  // missing experts being read
+  PrefetchQueue prefetches_;
   std::vector<IssuedExpert> issued_;
   uint64_t ready_clock_ = 0;
 };

@@ -16,13 +16,16 @@ void CostModel::validate() const {
     }
   };
   check("front_ms", front_ms, true);
+  check("front_request_ms", front_request_ms, true);
   check("group_ms", group_ms, true);
   check("expert_ms", expert_ms, true);
   check("job_ms", job_ms, true);
   check("head_ms", head_ms, true);
+  check("head_request_ms", head_request_ms, true);
   check("link_bytes_per_s", link_bytes_per_s, false);
   check("link_latency_ms", link_latency_ms, true);
   check("n_readers", n_readers, false);
+  check("interference", interference, true);
 }
 
 }  // namespace runahead

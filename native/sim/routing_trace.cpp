@@ -19,13 +19,24 @@ void RoutingTrace::validate() const {
   positive("n_layer", n_layer);
   positive("n_expert", n_expert);
   positive("n_expert_used", n_expert_used);
-  const size_t expected = static_cast<size_t>(n_step) * static_cast<size_t>(n_request) *
-                          static_cast<size_t>(n_layer) * static_cast<size_t>(n_expert_used);
-  if (experts.size() != expected) {
-    throw Error(ErrorCode::kInvalid, "routing trace: has " + std::to_string(experts.size()) +
-                                         " expert numbers, its shape needs " +
-                                         std::to_string(expected));
+  const size_t n_job =
+      static_cast<size_t>(n_step) * static_cast<size_t>(n_request) * static_cast<size_t>(n_layer);
+  const auto sized = [](const char* what, size_t found, size_t expected) {
+    if (found != expected) {
+      throw Error(ErrorCode::kInvalid, "routing trace: has " + std::to_string(found) + " " + what +
+                                           ", its shape needs " + std::to_string(expected));
+    }
+  };
+  sized("expert numbers", experts.size(), n_job * static_cast<size_t>(n_expert_used));
+  if (!probabilities.empty()) {
+    sized("probabilities", probabilities.size(), n_job * static_cast<size_t>(n_expert));
   }
+  if (n_lookahead < 0) {
+    throw Error(ErrorCode::kInvalid,
+                "routing trace: n_lookahead is " + std::to_string(n_lookahead));
+  }
+  sized("lookahead scores", lookahead.size(),
+        n_job * static_cast<size_t>(n_lookahead) * static_cast<size_t>(n_expert));
   for (int32_t step = 0; step < n_step; ++step) {
     for (int32_t request = 0; request < n_request; ++request) {
       if (!is_active(step, request)) {

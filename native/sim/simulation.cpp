@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "sim/belady.h"
 
 namespace runahead {
 namespace {
@@ -48,14 +49,45 @@ SimulationOptions checked(const RoutingTrace& trace, SimulationOptions options) 
   return options;
 }
 
+constexpr std::string_view kBelady = "belady";
+
+ExpertCache cache_for(const RoutingTrace& trace, const SimulationOptions& options) {
+  CacheGeometry geometry{trace.n_layer, trace.n_expert, options.class_of_layer, options.slots};
+  if (options.policy.eviction == kBelady) {
+    return {std::move(geometry), belady_eviction(trace)};
+  }
+  return {std::move(geometry), options.policy.eviction};
+}
+
+// What the Scheduler is told: it has no part in evicting, and knows no eviction of the simulator's.
+Policy without_eviction(Policy policy) {
+  policy.eviction = Policy{}.eviction;
+  return policy;
+}
+
 }  // namespace
+
+Policy parse_simulated_policy(std::string_view text) {
+  // The fourth of five names joined by '/'.
+  const size_t at = text.find("/" + std::string(kBelady) + "/");
+  const bool is_fourth = at != text.npos && std::count(text.begin(), text.begin() + at, '/') == 2;
+  if (!is_fourth) {
+    return parse_policy(text);
+  }
+  std::string known(text);
+  known.erase(at + 1, kBelady.size());
+  Policy policy = parse_policy(known);
+  policy.eviction = kBelady;
+  return policy;
+}
 
 Simulation::Simulation(const RoutingTrace& trace, SimulationOptions options)
     : trace_(trace),
       options_(checked(trace, std::move(options))),
-      cache_({trace.n_layer, trace.n_expert, options_.class_of_layer, options_.slots},
-             options_.policy.eviction),
-      scheduler_(options_.policy, cache_),
+      cache_(cache_for(trace, options_)),
+      scheduler_(without_eviction(options_.policy), cache_,
+                 {trace.n_layer, trace.n_expert, trace.n_expert_used}),
+      scores_(trace, scheduler_.score_needs()),
       link_(options_.cost),
       seen_in_group_(static_cast<size_t>(trace.n_expert), -1) {
   for (int32_t c = 0; c < cache_.n_class(); ++c) {
@@ -69,7 +101,7 @@ Simulation::Simulation(const RoutingTrace& trace, SimulationOptions options)
     }
     most = std::max(most, n);
   }
-  if (!scheduler_.can_start(most, trace.n_expert_used)) {
+  if (!scheduler_.can_start(most)) {
     refuse(
         std::to_string(most) + " requests that use " + std::to_string(trace.n_expert_used) +
         " experts need " + std::to_string(Scheduler::slots_needed(most, trace.n_expert_used)) +
@@ -89,12 +121,20 @@ SimulatedStep Simulation::step() {
   result.n_request = static_cast<int32_t>(active_.size());
   result.groups_of_size.assign(active_.size() + 1, 0);
   const double begin_ms = now_ms_;
+  const CacheCounters before = cache_.counters();
+  const int32_t groups_before = n_group_;
+  // Prefetches of the step before may still hold slots.
+  while (!scheduler_.can_start(result.n_request)) {
+    advance(result);
+  }
   scheduler_.step_started(active_);
+  const double n_request = result.n_request;
   if (!active_.empty()) {
-    start_device(Timeline::What::kFront, options_.cost.front_ms, {});
+    start_device(Timeline::What::kFront,
+                 options_.cost.front_ms + options_.cost.front_request_ms * n_request, {});
   }
   while (!scheduler_.step_finished()) {
-    start_reads();
+    start_reads(result);
     if (!device_.busy) {
       if (std::optional<Group> group = scheduler_.next_group()) {
         ++result.groups_of_size[group->requests.size()];
@@ -105,10 +145,20 @@ SimulatedStep Simulation::step() {
     advance(result);
   }
   if (!active_.empty()) {
-    start_device(Timeline::What::kHead, options_.cost.head_ms, {});
-    advance(result);
+    start_device(Timeline::What::kHead,
+                 options_.cost.head_ms + options_.cost.head_request_ms * n_request, {});
+    while (device_.busy) {
+      start_reads(result);
+      advance(result);
+    }
   }
   result.step_ms = now_ms_ - begin_ms;
+  result.n_prefetched = static_cast<int32_t>(cache_.counters().prefetched - before.prefetched);
+  result.n_wasted = static_cast<int32_t>(cache_.counters().wasted - before.wasted);
+  if (options_.record_timeline) {
+    timeline_.steps.push_back(
+        {begin_ms, now_ms_, step_, result.n_request, n_group_ - groups_before});
+  }
   ++step_;
   return result;
 }
@@ -125,21 +175,27 @@ void Simulation::start_device(Timeline::What what, double ms, Group group) {
   device_ = {true, what, now_ms_, ms, std::move(group)};
 }
 
-void Simulation::start_reads() {
+void Simulation::start_reads(SimulatedStep& result) {
   while (link_.has_free_reader()) {
     const std::optional<Fetch> fetch = scheduler_.next_fetch();
     if (!fetch) {
       return;
     }
-    const auto c = static_cast<size_t>(cache_.class_of(fetch->id));
-    link_.start(*fetch, options_.record_bytes[c], now_ms_);
+    ++result.n_fetched;
+    link_.start(*fetch, record_bytes(fetch->id), step_, now_ms_);
   }
+}
+
+uint64_t Simulation::record_bytes(ExpertId id) const {
+  return options_.record_bytes[static_cast<size_t>(cache_.class_of(id))];
 }
 
 void Simulation::advance(SimulatedStep& result) {
   CHECK(device_.busy || link_.is_busy());  // else the step could never end
+  // Until anything changes; so neither slowdown nor rates change on the way.
+  const double slowdown = link_.is_transferring() ? 1 + options_.cost.interference : 1;
   const double link_ms = link_.next_change_ms();
-  const double ms = device_.busy ? std::min(device_.left_ms, link_ms) : link_ms;
+  const double ms = device_.busy ? std::min(device_.left_ms * slowdown, link_ms) : link_ms;
   result.compute_ms += device_.busy ? ms : 0;
   result.link_ms += link_.is_busy() ? ms : 0;
   result.both_ms += device_.busy && link_.is_busy() ? ms : 0;
@@ -147,21 +203,24 @@ void Simulation::advance(SimulatedStep& result) {
   ended_.clear();
   link_.advance(ms, ended_);
   for (const VirtualLink::Read& read : ended_) {
-    ++result.n_fetched;
-    scheduler_.fetch_finished(read.fetch.id);
+    const Fetch& fetch = read.fetch;
+    scheduler_.fetch_finished(fetch.id);
     if (options_.record_timeline) {
       timeline_.intervals.push_back({Timeline::What::kFetch,
                                      read.reader + 1,
                                      read.begin_ms,
                                      now_ms_,
-                                     step_,
-                                     read.fetch.id.layer,
-                                     read.fetch.id.expert,
-                                     {to_int(read.fetch.request)}});
+                                     read.step,
+                                     fetch.id.layer,
+                                     fetch.id.expert,
+                                     fetch.prefetch,
+                                     to_int(fetch.slot),
+                                     record_bytes(fetch.id),
+                                     {to_int(fetch.request)}});
     }
   }
   if (device_.busy) {
-    device_.left_ms -= ms;
+    device_.left_ms -= ms / slowdown;
     if (device_.left_ms <= kSameMomentMs) {
       finish_device(result);
     }
@@ -173,7 +232,8 @@ void Simulation::finish_device(SimulatedStep& result) {
   const Group& group = device_.group;
   if (options_.record_timeline) {
     Timeline::Interval interval{device_.what, 0, device_.begin_ms, now_ms_, step_, group.layer};
-    for (const RequestId request : group.requests) {
+    const bool all = device_.what != Timeline::What::kGroup;
+    for (const RequestId request : all ? active_ : group.requests) {
       interval.requests.push_back(to_int(request));
     }
     timeline_.intervals.push_back(std::move(interval));
@@ -195,7 +255,8 @@ void Simulation::finish_device(SimulatedStep& result) {
 
 void Simulation::route(RequestId request, int32_t layer, SimulatedStep& result) {
   const auto experts = trace_.at(step_, to_int(request), layer);
-  for (const IssuedExpert& issued : scheduler_.routed(request, layer, experts)) {
+  const RouterScores scores = scores_.read(step_, to_int(request), layer);
+  for (const IssuedExpert& issued : scheduler_.routed(request, layer, experts, scores)) {
     result.n_hit += issued.acquired.outcome == Outcome::kHit ? 1 : 0;
     result.n_joined += issued.acquired.outcome == Outcome::kJoined ? 1 : 0;
     if (options_.record_timeline) {

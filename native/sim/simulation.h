@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "cache/expert_cache.h"
@@ -16,9 +17,14 @@
 #include "sched/scheduler.h"
 #include "sim/cost_model.h"
 #include "sim/routing_trace.h"
+#include "sim/score_reader.h"
+#include "sim/timeline.h"
 #include "sim/virtual_link.h"
 
 namespace runahead {
+
+// As parse_policy(), but the eviction may also be "belady", the optimum that knows the future.
+[[nodiscard]] Policy parse_simulated_policy(std::string_view text);
 
 struct SimulationOptions {
   Policy policy;
@@ -35,33 +41,12 @@ struct SimulatedStep {
   double link_ms = 0;     // some read is in flight
   double both_ms = 0;
   int32_t n_request = 0;
-  int32_t n_fetched = 0;
+  int32_t n_fetched = 0;  // reads begun, prefetches among them
+  int32_t n_prefetched = 0;
+  int32_t n_wasted = 0;  // prefetched in this or an earlier step, evicted in this one, never used
   int32_t n_hit = 0;
   int32_t n_joined = 0;
   std::vector<int32_t> groups_of_size;  // [n_request + 1]
-};
-
-struct Timeline {
-  enum class What : uint8_t { kFront, kGroup, kHead, kFetch };
-  struct Interval {
-    What what;
-    int32_t lane;     // 0: the device, 1 ..: the readers
-    double begin_ms;  // since the first step began
-    double end_ms;
-    int32_t step;
-    int32_t layer = -1;
-    int32_t expert = -1;  // kFetch
-    // kGroup: its requests; kFetch: the first that needed the expert.
-    std::vector<int32_t> requests = {};
-  };
-  struct Decision {  // what the cache did for one expert of one job
-    double at_ms;
-    int32_t step;
-    int32_t request;
-    IssuedExpert issued;
-  };
-  std::vector<Interval> intervals;  // by their ends
-  std::vector<Decision> decisions;
 };
 
 class Simulation {
@@ -70,7 +55,8 @@ class Simulation {
   // lists do not fit, or when a class has fewer slots than the deadlock rule needs.
   Simulation(const RoutingTrace& trace, SimulationOptions options);
 
-  // Runs the next step of the trace. REQUIRES: !finished().
+  // Runs the next step of the trace. Throws Error(kInvalid) for router scores that are none; the
+  // simulation is then of no more use. REQUIRES: !finished().
   SimulatedStep step();
   [[nodiscard]] bool finished() const { return step_ == trace_.n_step; }
   // All steps that are left.
@@ -84,12 +70,15 @@ class Simulation {
     bool busy = false;
     Timeline::What what = Timeline::What::kFront;
     double begin_ms = 0;
-    double left_ms = 0;
+    double left_ms = 0;  // when nothing disturbs it
     Group group;
   };
 
+  // The device works `ms` when nothing disturbs it.
   void start_device(Timeline::What what, double ms, Group group);
-  void start_reads();
+  void start_reads(SimulatedStep& result);
+  [[nodiscard]] uint64_t record_bytes(ExpertId id) const;
+  // Time passes until something ends or begins to transfer. REQUIRES: device or link is busy.
   void advance(SimulatedStep& result);
   void finish_device(SimulatedStep& result);
   void route(RequestId request, int32_t layer, SimulatedStep& result);
@@ -99,6 +88,7 @@ class Simulation {
   SimulationOptions options_;
   ExpertCache cache_;
   Scheduler scheduler_;
+  ScoreReader scores_;
   VirtualLink link_;
   Device device_;
   Timeline timeline_;
@@ -107,8 +97,8 @@ class Simulation {
   std::vector<RequestId> active_;  // requests of the step
   std::vector<VirtualLink::Read> ended_;
   std::vector<int32_t>
-      seen_in_group_;  // [n_expert] the number of the last group that used the expert
-  int32_t n_group_ = 0;
+      seen_in_group_;    // [n_expert] the number of the last group that used the expert
+  int32_t n_group_ = 0;  // of all steps
 };
 
 }  // namespace runahead

@@ -11,14 +11,14 @@ VirtualLink::VirtualLink(const CostModel& cost)
       latency_ms_(cost.link_latency_ms),
       readers_(static_cast<size_t>(cost.n_readers)) {}
 
-void VirtualLink::start(const Fetch& fetch, uint64_t bytes, double now_ms) {
+void VirtualLink::start(const Fetch& fetch, uint64_t bytes, int32_t step, double now_ms) {
   const auto free =
       std::find_if(readers_.begin(), readers_.end(), [](const Reader& r) { return !r.active; });
   CHECK(free != readers_.end());
   *free = {true,
            latency_ms_,
            static_cast<double>(bytes),
-           {fetch, now_ms, static_cast<int32_t>(free - readers_.begin())}};
+           {fetch, step, now_ms, static_cast<int32_t>(free - readers_.begin())}};
   ++n_active_;
 }
 
@@ -52,10 +52,13 @@ void VirtualLink::advance(double ms, std::vector<Read>& ended) {
   }
 }
 
+int64_t VirtualLink::n_transferring() const {
+  return std::count_if(readers_.begin(), readers_.end(),
+                       [](const Reader& r) { return r.active && r.latency_left_ms <= 0; });
+}
+
 double VirtualLink::rate() const {
-  const auto n = std::count_if(readers_.begin(), readers_.end(),
-                               [](const Reader& r) { return r.active && r.latency_left_ms <= 0; });
-  return bytes_per_ms_ / static_cast<double>(std::max<std::ptrdiff_t>(n, 1));
+  return bytes_per_ms_ / static_cast<double>(std::max<int64_t>(n_transferring(), 1));
 }
 
 double VirtualLink::left_ms(const Reader& reader, double rate) {

@@ -1,7 +1,8 @@
 // sim/virtual_link.h
 //
-// VirtualLink is the link on a virtual clock: up to n_readers reads at once, each first waits for
-// the latency, then shares the bandwidth evenly with the others that transfer.
+// VirtualLink is the link on a virtual clock: up to n_readers reads at once, missing experts and
+// prefetches alike; each first waits for the latency, then shares the bandwidth evenly with the
+// others that transfer.
 //
 // Time moves only in advance(), by at most next_change_ms(): within that time no rate changes.
 
@@ -25,14 +26,17 @@ class VirtualLink {
 
   struct Read {
     Fetch fetch;
-    double begin_ms;  // as given to start()
+    int32_t step;  // as given to start()
+    double begin_ms;
     int32_t reader;
   };
 
   [[nodiscard]] bool has_free_reader() const { return n_active_ < readers_.size(); }
   [[nodiscard]] bool is_busy() const { return n_active_ > 0; }
+  // Some read is past its latency: its bytes flow.
+  [[nodiscard]] bool is_transferring() const { return n_transferring() > 0; }
   // REQUIRES: has_free_reader().
-  void start(const Fetch& fetch, uint64_t bytes, double now_ms);
+  void start(const Fetch& fetch, uint64_t bytes, int32_t step, double now_ms);
   // Until a read ends or begins to transfer; infinity when idle.
   [[nodiscard]] double next_change_ms() const;
   // Appends the reads that end now, in the order of readers. REQUIRES: ms <= next_change_ms().
@@ -45,6 +49,7 @@ class VirtualLink {
     double bytes_left = 0;
     Read read{};
   };
+  [[nodiscard]] int64_t n_transferring() const;
   // The bytes per ms that each transferring read gets.
   [[nodiscard]] double rate() const;
   [[nodiscard]] static double left_ms(const Reader& reader, double rate);

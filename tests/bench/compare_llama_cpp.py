@@ -18,9 +18,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from llama_side import LlamaConfig, LlamaSide, configs
+from llama_side import LlamaSide, configs
 from side_process import SideError, SideProcess
 from work import MEASURES, Measure, Work
+
+from engine.rival.jobs import LlamaConfig
 
 Trials = dict[LlamaConfig, dict[str, float | str]]  # tokens per second, or why there is no figure
 
@@ -83,7 +85,7 @@ def say(text: str) -> None:
 def compare(options: argparse.Namespace) -> dict[str, Any]:
     """The whole comparison, as what --json prints."""
     model = str(options.model)
-    with SideProcess(LlamaSide, model, LlamaConfig("plain", "auto"), options.threads) as side:
+    with SideProcess(LlamaSide, model, configs()[0], options.threads) as side:
         say("sampling the tokens that both engines will take")
         work = side.call("make_work", options.steps, options.seed)
     trials: Trials = {}
@@ -131,20 +133,20 @@ def table(result: dict[str, Any]) -> str:
     names = [measure.name for measure in MEASURES]
     lines = [
         f"{result['model']}, {result['threads']} threads, all weights in memory; tokens per second",
-        f"{'llama.cpp, best of 2':28}" + "".join(f"{name:>16}" for name in names),
+        f"{'llama.cpp, best of 2':42}" + "".join(f"{name:>16}" for name in names),
     ]
     for config, figures in result["llama.cpp"].items():
         cells = [f"{f:.1f}" if isinstance(f := figures[n], float) else f[:15] for n in names]
-        lines.append(f"{config:28}" + "".join(f"{cell:>16}" for cell in cells))
+        lines.append(f"{config:42}" + "".join(f"{cell:>16}" for cell in cells))
     if "rounds" in result:
-        lines.append(f"\n{'rounds, median':28}" + "".join(f"{name:>16}" for name in names))
+        lines.append(f"\n{'rounds, median':42}" + "".join(f"{name:>16}" for name in names))
         for side in ("llama.cpp", "runahead"):
             medians = [statistics.median(result["rounds"][name][side]) for name in names]
-            lines.append(f"{side:28}" + "".join(f"{median:16.1f}" for median in medians))
+            lines.append(f"{side:42}" + "".join(f"{median:16.1f}" for median in medians))
         for key in ("median", "min", "max"):
             ratios = [result["ratio"][name][key] for name in names]
             lines.append(
-                f"{'runahead / llama.cpp, ' + key:28}" + "".join(f"{r:16.3f}" for r in ratios)
+                f"{'runahead / llama.cpp, ' + key:42}" + "".join(f"{r:16.3f}" for r in ratios)
             )
     return "\n".join(lines)
 

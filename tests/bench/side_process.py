@@ -1,7 +1,6 @@
 """Either engine in a child process, so that a kernel that crashes ends nothing else."""
 
 import multiprocessing
-import os
 from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, Self
@@ -20,8 +19,6 @@ class SideProcess:
     """
 
     def __init__(self, side_class: type, *arguments: Any) -> None:
-        # Runahead's own setting for OpenMP (engine/__init__.py) must not reach llama.cpp's process.
-        os.environ.pop("GOMP_SPINCOUNT", None)
         self._connection, theirs = _context.Pipe()
         self._process = _context.Process(target=_serve, args=(theirs, side_class, arguments))
         self._process.start()

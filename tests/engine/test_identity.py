@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine._native import Engine
+from engine._native import Engine, presets
 from tests.helpers.models import FILE_TYPES, tiny_model
 from tests.helpers.native_runs import finish, logits_of, open_engine, text_tokens
 
@@ -59,6 +59,24 @@ def test_policy_and_cache_size_do_not_matter(type: str, policy: str) -> None:
     info = engine.info()
     smallest = info["min_cache_bytes"]
     for size in (smallest, 2 * smallest, 4 * smallest, info["experts_total_bytes"] // 2):
+        engine.set_cache(size)
+        np.testing.assert_array_equal(
+            beside_others(engine, 4), expected, err_msg=f"{size} bytes of cache"
+        )
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [name for name, _ in presets()]
+    + [f"static:{sizes}/fifo/layer-srtf/lfu/none" for sizes in ("2:2", "3:1", "1:1:1:1")],
+)
+def test_no_preset_and_no_static_grouping_matters(policy: str) -> None:
+    expected = alone("q4_0")
+    engine = open_engine(tiny_model("q4_0"), policy=policy)
+    smallest = engine.info()["min_cache_bytes"]
+    # Prefetches have room beside the slots that four requests need.
+    for size in (4 * smallest, 5 * smallest, 6 * smallest):
         engine.set_cache(size)
         np.testing.assert_array_equal(
             beside_others(engine, 4), expected, err_msg=f"{size} bytes of cache"

@@ -269,6 +269,12 @@ class Engine:
         self.records.clear()
         return found.tobytes(), 0
 
+    def record_routing(self, n_lookahead: int) -> None:
+        self.n_lookahead = n_lookahead
+
+    def take_routing(self) -> dict[str, Any]:
+        raise NotImplementedError("a test that needs routing uses the real engine")
+
     def progress_table(self) -> list[tuple[int, int, str, int]]:
         return [(run.number, 0, "routing", 0) for run in self.queue[: self.max_requests]]
 

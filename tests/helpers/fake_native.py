@@ -32,6 +32,35 @@ def quantize(type: str, rows: Any) -> Any:
     raise NotImplementedError
 
 
+def parse_simulated_policy(text: str) -> str:
+    raise NotImplementedError
+
+
+def simulate(
+    experts: Any,
+    *,
+    n_expert: int,
+    probabilities: Any = None,
+    lookahead: Any = None,
+    policy: str,
+    slots: int,
+    record_bytes: int,
+    front_ms: float = 0.0,
+    front_request_ms: float = 0.0,
+    group_ms: float = 0.0,
+    expert_ms: float = 0.0,
+    job_ms: float = 0.0,
+    head_ms: float = 0.0,
+    head_request_ms: float = 0.0,
+    link_bytes_per_s: float,
+    link_latency_ms: float = 0.0,
+    n_readers: int = 8,
+    interference: float = 0.0,
+    timeline: bool = False,
+) -> Any:
+    raise NotImplementedError
+
+
 def inspect(path: str) -> dict[str, Any]:
     fail("inspect")
     model = read_model(path)

@@ -160,7 +160,36 @@ TEST_CASE("a prefetched expert that nobody used is counted as wasted") {
   CHECK(use(cache, 2) == 0);
   CHECK(use(cache, 3) == 1);
   CHECK(cache.counters().prefetched == 2);
+  CHECK(cache.counters().prefetch_used == 1);
   CHECK(cache.counters().wasted == 1);
+}
+
+TEST_CASE("a prefetch is counted as used once, be it joined while it loads") {
+  ExpertCache cache = small_cache("lfu", 2);
+  REQUIRE(cache.prefetch({0, 0}).has_value());
+  CHECK(cache.acquire({0, 0})->outcome == Outcome::kJoined);
+  CHECK(cache.counters().prefetch_used == 1);
+  cache.publish({0, 0});
+  cache.release({0, 0});
+  CHECK(use(cache, 0) == -1);
+  CHECK(cache.counters().prefetch_used == 1);
+  use(cache, 1);
+  use(cache, 2);
+  CHECK(cache.counters().evicted == 1);
+  CHECK(cache.counters().wasted == 0);
+}
+
+TEST_CASE("a cache can be given an eviction that is not in the list") {
+  int n_made = 0;
+  ExpertCache cache(one_class(2, 8, 16), [&](int32_t n_layer, int32_t n_expert) {
+    ++n_made;
+    return make_eviction("lru", n_layer, n_expert);
+  });
+  cache.set_capacity(0, 1);
+  use(cache, 3);
+  CHECK(use(cache, 5) == 3);
+  cache.clear();
+  CHECK(n_made == 2);
 }
 
 TEST_CASE("a shrink evicts the unpinned at once and the pinned when released") {
@@ -239,7 +268,9 @@ TEST_CASE("another eviction policy takes over the residents with their order") {
   }
   REQUIRE(cache.acquire({0, 2}).has_value());
   CHECK_THROWS_WITH_AS(cache.set_eviction("belady"),
-                       "unknown eviction \"belady\"; this version knows: lfu, lru", Error);
+                       "unknown eviction \"belady\"; this version knows: lfu, lru, lfuda, "
+                       "least-stale, finemoe",
+                       Error);
   cache.set_eviction("lfu");
   cache.check_integrity();
   CHECK(use(cache, 3) == 1);

@@ -6,6 +6,8 @@
 #include <map>
 #include <random>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "base/error.h"
 
@@ -16,15 +18,21 @@ using namespace runahead;
 
 namespace {
 
+constexpr int32_t kLayers = 2, kExperts = 6, kMaxSlots = 9;
+
 // The small obvious cache: maps and lists, everything by scanning.
 class ObviousCache {
  public:
-  ObviousCache(bool lfu, int32_t capacity) : lfu_(lfu), capacity_(capacity) {}
+  ObviousCache(std::string eviction, int32_t capacity)
+      : eviction_(std::move(eviction)), capacity_(capacity) {}
 
   struct Expert {
     bool loading = true;
     int32_t pins = 0;
-    int64_t let_go = 0;  // when it was last let go
+    int64_t let_go = 0;    // when it was last let go
+    int64_t step = 0;      // the last one that had to do with it
+    uint64_t n_use = 0;    // since it came
+    uint64_t key_age = 0;  // the cache's age at its last use, or when it was let go without one
   };
 
   // outcome, and who is evicted for it; nullopt: refused.
@@ -36,8 +44,11 @@ class ObviousCache {
     } else if (!make_room(evicted)) {
       return std::nullopt;
     }
-    ++resident_[id].pins;
-    ++uses_[id];
+    Expert& expert = resident_[id];
+    ++expert.pins;
+    ++expert.n_use;
+    expert.key_age = age_;
+    ++history_[id].uses;
     return std::pair(outcome, evicted);
   }
   std::optional<std::optional<ExpertId>> prefetch(ExpertId id) {
@@ -62,13 +73,28 @@ class ObviousCache {
     std::set<ExpertId> gone;
     while (in_use() > capacity_ && victim()) {
       gone.insert(*victim());
-      remove(*victim());
+      evict(*victim());
     }
     return gone;
   }
   void clear() {
     std::erase_if(resident_, [](const auto& r) { return free(r.second); });
-    uses_.clear();
+    for (auto& [id, e] : resident_) {
+      e.n_use = 0;
+    }
+    history_.clear();
+    age_ = 0;
+  }
+  void step_started() { ++step_; }
+  void predicted(ExpertId id, float probability) {
+    if (resident_.count(id) > 0) {
+      resident_[id].step = step_;
+    }
+    History& history = history_[id];
+    if (history.predicted_in != step_) {
+      history = {history.uses, 0, step_};
+    }
+    history.probability = std::max<double>(history.probability, probability);
   }
 
   [[nodiscard]] int32_t in_use() const { return static_cast<int32_t>(resident_.size()); }
@@ -85,17 +111,44 @@ class ObviousCache {
     if (!free(resident_[id])) {
       return;
     }
-    resident_[id].let_go = ++now_;
-    if (in_use() > capacity_) {
-      remove(id);
+    Expert& expert = resident_[id];
+    expert.let_go = ++now_;
+    expert.step = step_;
+    if (expert.n_use == 0) {
+      expert.key_age = age_;
     }
+    if (in_use() > capacity_) {
+      evict(id);
+    }
+  }
+  void evict(ExpertId id) {
+    age_ = std::max(age_, resident_[id].key_age + resident_[id].n_use);
+    remove(id);
+  }
+  // Lowest goes first, ties to the one let go first.
+  [[nodiscard]] double rank(ExpertId id, const Expert& e) const {
+    const auto it = history_.find(id);
+    const History history = it != history_.end() ? it->second : History{};
+    if (eviction_ == "lfu") {
+      return static_cast<double>(history.uses);
+    }
+    if (eviction_ == "lfuda") {
+      return static_cast<double>(e.key_age + e.n_use);
+    }
+    if (eviction_ == "least-stale") {
+      return (e.step == step_ ? 1000 : 0) + id.layer;
+    }
+    if (eviction_ == "finemoe") {
+      const bool known = history.predicted_in >= 0;
+      return static_cast<double>(history.uses) * (known ? history.probability : 1.0 / kExperts);
+    }
+    return 0;  // lru
   }
   [[nodiscard]] std::optional<ExpertId> victim() const {
     std::optional<ExpertId> best;
-    std::pair<int64_t, int64_t> best_key;
+    std::pair<double, int64_t> best_key;
     for (const auto& [id, e] : resident_) {
-      const auto uses = uses_.find(id);
-      const std::pair key(lfu_ && uses != uses_.end() ? uses->second : 0, e.let_go);
+      const std::pair key(rank(id, e), e.let_go);
       if (free(e) && (!best || key < best_key)) {
         best = id;
         best_key = key;
@@ -109,23 +162,30 @@ class ObviousCache {
     }
     evicted = victim();
     if (evicted) {
-      remove(*evicted);
+      evict(*evicted);
     }
     return evicted.has_value();
   }
 
-  bool lfu_;
+  struct History {  // absent experts keep it
+    uint64_t uses = 0;
+    double probability = 0;
+    int64_t predicted_in = -1;
+  };
+
+  std::string eviction_;
   int32_t capacity_;
   int64_t now_ = 0;
+  int64_t step_ = 0;
+  uint64_t age_ = 0;
   std::map<ExpertId, Expert> resident_;
-  std::map<ExpertId, int64_t> uses_;
+  std::map<ExpertId, History> history_;
 };
 
-void compare(const ExpertCache& cache, const ObviousCache& model, int32_t n_layer,
-             int32_t n_expert) {
+void compare(const ExpertCache& cache, const ObviousCache& model) {
   std::set<int32_t> slots;
-  for (int32_t layer = 0; layer < n_layer; ++layer) {
-    for (int32_t expert = 0; expert < n_expert; ++expert) {
+  for (int32_t layer = 0; layer < kLayers; ++layer) {
+    for (int32_t expert = 0; expert < kExperts; ++expert) {
       const ExpertId id{layer, expert};
       const auto it = model.resident().find(id);
       const bool resident = it != model.resident().end();
@@ -145,17 +205,16 @@ void compare(const ExpertCache& cache, const ObviousCache& model, int32_t n_laye
 }  // namespace
 
 TEST_CASE("random operations agree with a small obvious cache") {
-  constexpr int32_t kLayers = 2, kExperts = 6, kMaxSlots = 9;
-  for (const bool lfu : {true, false}) {
+  for (const std::string_view eviction : eviction_names()) {
     for (uint32_t seed = 0; seed < 60; ++seed) {
       CAPTURE(seed);
-      CAPTURE(lfu);
+      CAPTURE(eviction);
       std::mt19937 rng(seed);
       const auto pick = [&](int32_t n) {
         return static_cast<int32_t>(rng() % static_cast<uint32_t>(n));
       };
-      ExpertCache cache({kLayers, kExperts, {0, 0}, {kMaxSlots}}, lfu ? "lfu" : "lru");
-      ObviousCache model(lfu, 5);
+      ExpertCache cache({kLayers, kExperts, {0, 0}, {kMaxSlots}}, std::string(eviction));
+      ObviousCache model(std::string(eviction), 5);
       cache.set_capacity(0, 5);
       // Slots with memory, as the owner of the memory sees it.
       std::set<int32_t> backed;
@@ -168,7 +227,7 @@ TEST_CASE("random operations agree with a small obvious cache") {
         const auto it = model.resident().find(id);
         const bool resident = it != model.resident().end();
         const bool loading = resident && it->second.loading;
-        switch (pick(16)) {
+        switch (pick(20)) {
           case 0:
           case 1:
           case 2:
@@ -229,14 +288,24 @@ TEST_CASE("random operations agree with a small obvious cache") {
             REQUIRE(got == want);
             break;
           }
-          default:
+          case 15:
             if (pick(8) == 0) {
               model.clear();
               cache.clear();
             }
+            break;
+          case 16:
+            model.step_started();
+            cache.step_started();
+            break;
+          default: {
+            const float probability = static_cast<float>(pick(5)) / 4;
+            model.predicted(id, probability);
+            cache.predicted(id, probability);
+          }
         }
         cache.check_integrity();
-        compare(cache, model, kLayers, kExperts);
+        compare(cache, model);
         // Memory follows the capacity, save for what is pinned or loading.
         REQUIRE(static_cast<int32_t>(backed.size()) <=
                 std::max(cache.capacity(0), cache.in_use(0)));

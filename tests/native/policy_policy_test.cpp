@@ -44,19 +44,33 @@ TEST_CASE("a name left empty takes its default") {
 }
 
 TEST_CASE("an unknown name is refused with what is known") {
-  CHECK(refusal("static:3:3////") ==
-        "unknown schedule \"static:3:3\"; this version knows: runahead, lockstep");
+  CHECK(refusal("batched////") ==
+        "unknown schedule \"batched\"; this version knows: runahead, lockstep, static:4:4");
   CHECK(refusal("/srtf///") ==
         "unknown compute order \"srtf\"; this version knows: lowest-layer, fifo");
   CHECK(refusal("//lifo//") ==
         "unknown fetch order \"lifo\"; this version knows: layer-srtf, global-srtf, fifo");
-  CHECK(refusal("///least-stale/") ==
-        "unknown eviction \"least-stale\"; this version knows: lfu, lru");
-  CHECK(refusal("////next-router") == "unknown prefetch \"next-router\"; this version knows: none");
-  for (const char* text : {"specmd", "", "runahead", "a/b/c", "/////", "bevy/"}) {
+  CHECK(refusal("///belady/") ==
+        "unknown eviction \"belady\"; this version knows: lfu, lru, lfuda, least-stale, finemoe");
+  CHECK(refusal("////oracle") ==
+        "unknown prefetch \"oracle\"; this version knows: none, next-router, specmd, finemoe, "
+        "promoe, prescope");
+  for (const char* text : {"spec", "", "runahead", "a/b/c", "/////", "bevy/"}) {
     CAPTURE(text);
     CHECK(refusal(text).find("presets bevy, lockstep-lfu, lockstep-lru, llama.cpp") !=
           std::string::npos);
+  }
+}
+
+TEST_CASE("static schedules have any sizes") {
+  CHECK(static_group_sizes("static:3:3") == std::vector<int32_t>{3, 3});
+  CHECK(static_group_sizes("static:8") == std::vector<int32_t>{8});
+  CHECK(static_group_sizes("runahead").empty());
+  CHECK(parse_policy("static:2:2:2////").schedule == "static:2:2:2");
+  for (const char* text : {"static:////", "static:4:////", "static:0:4////", "static:-1////",
+                           "static:4,4////", "static:99999999999////", "static:5000////"}) {
+    CAPTURE(text);
+    CHECK(refusal(text).find("has no group sizes such as in \"static:4:4\"") != std::string::npos);
   }
 }
 

@@ -21,7 +21,7 @@ struct Bench {
   explicit Bench(const char* policy, int32_t capacity, int32_t n_layer = 4, int32_t n_expert = 8)
       : cache({n_layer, n_expert, std::vector<int32_t>(static_cast<size_t>(n_layer), 0), {32}},
               parse_policy(policy).eviction),
-        scheduler(parse_policy(policy), cache) {
+        scheduler(parse_policy(policy), cache, {n_layer, n_expert, 2}) {
     cache.set_capacity(0, capacity);
   }
 

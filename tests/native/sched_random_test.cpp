@@ -21,7 +21,7 @@ class RandomPlay {
   void play_steps(int32_t n) {
     for (int32_t i = 0; i < n; ++i) {
       // Fetches that cancelled jobs left behind may have to arrive first.
-      while (!bench_.scheduler.can_start(kRequests, kUsed)) {
+      while (!bench_.scheduler.can_start(kRequests)) {
         REQUIRE(!in_flight_.empty());
         finish_fetch(false);
       }

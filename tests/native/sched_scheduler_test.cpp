@@ -256,7 +256,7 @@ TEST_CASE("a fetch of nobody may finish or fail") {
   CHECK(bench.fetch() == 2);
   bench.scheduler.cancel(kA);
   CHECK(bench.scheduler.step_finished());
-  Scheduler other(parse_policy("lockstep-lfu"), bench.cache);
+  Scheduler other(parse_policy("lockstep-lfu"), bench.cache, {4, 8, 2});
   bench.cache.set_eviction("lfu");
   other.step_started(Requests{kB});
   const std::vector<int32_t> experts = {1};
@@ -270,33 +270,33 @@ TEST_CASE("a fetch of nobody may finish or fail") {
 TEST_CASE("the deadlock rule counts slots that fetches of nobody still hold") {
   Bench bench("bevy", 4);
   CHECK(Scheduler::slots_needed(2, 2) == 4);
-  CHECK(bench.scheduler.can_start(2, 2));
-  CHECK_FALSE(bench.scheduler.can_start(3, 2));
+  CHECK(bench.scheduler.can_start(2));
+  CHECK_FALSE(bench.scheduler.can_start(3));
   bench.start({kA, kB});
   bench.route(kA, 0, {1, 2});
   CHECK(bench.fetch() == 1);
   bench.scheduler.cancel(kA);
   bench.scheduler.cancel(kB);
-  CHECK_FALSE(bench.scheduler.can_start(2, 2));  // 1 is in flight
+  CHECK_FALSE(bench.scheduler.can_start(2));  // 1 is in flight
   bench.scheduler.fetch_finished({0, 1});
-  CHECK(bench.scheduler.can_start(2, 2));
+  CHECK(bench.scheduler.can_start(2));
 }
 
 TEST_CASE("a class that holds all its experts needs no more slots") {
   ExpertCache cache({2, 4, {0, 1}, {4, 4}}, "lfu");
   cache.set_capacity(0, 4);
   cache.set_capacity(1, 4);
-  const Scheduler scheduler(Policy{}, cache);
-  CHECK(scheduler.can_start(16, 2));
+  const Scheduler scheduler(Policy{}, cache, {2, 4, 2});
+  CHECK(scheduler.can_start(16));
   cache.set_capacity(1, 3);
-  CHECK_FALSE(scheduler.can_start(16, 2));
+  CHECK_FALSE(scheduler.can_start(16));
 }
 
 TEST_CASE("a policy this version does not know is refused") {
   ExpertCache cache({1, 2, {0}, {2}}, "lfu");
   Policy policy;
   policy.fetch_order = "lifo";
-  CHECK_THROWS_AS(Scheduler(policy, cache), Error);
+  CHECK_THROWS_AS(Scheduler(policy, cache, {1, 2, 1}), Error);
 }
 
 TEST_CASE("a step fits after a shrink to the deadlock rule in the middle of it") {
@@ -309,7 +309,7 @@ TEST_CASE("a step fits after a shrink to the deadlock rule in the middle of it")
   bench.route(kA, 0, {2, 3});
   CHECK(bench.cache.in_use(0) == 8);
   bench.cache.set_capacity(0, 4);
-  CHECK(bench.scheduler.can_start(2, 2));
+  CHECK(bench.scheduler.can_start(2));
   CHECK(bench.cache.in_use(0) == 4);
   bench.fetch_all();
   const auto group = bench.scheduler.next_group();

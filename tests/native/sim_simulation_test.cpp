@@ -189,8 +189,8 @@ TEST_CASE("a late reader shares the bandwidth with those before it") {
   cost.n_readers = 2;
   VirtualLink link(cost);
   std::vector<VirtualLink::Read> ended;
-  link.start({{0, 0}, SlotId{0}, RequestId{0}}, 1'000'000, 0);
-  link.start({{0, 1}, SlotId{1}, RequestId{0}}, 3'000'000, 0);
+  link.start({{0, 0}, SlotId{0}, RequestId{0}}, 1'000'000, 0, 0);
+  link.start({{0, 1}, SlotId{1}, RequestId{0}}, 3'000'000, 0, 0);
   CHECK_FALSE(link.has_free_reader());
   CHECK(link.next_change_ms() == doctest::Approx(2));
   link.advance(2, ended);
@@ -223,7 +223,14 @@ TEST_CASE("with every expert resident a step is one group per layer") {
 }
 
 TEST_CASE("every expert asked for is a hit, a join or a fetch") {
-  const RoutingTrace trace = random_trace(12, 5, 4, 10, 3, 4);
+  RoutingTrace trace = random_trace(12, 5, 4, 10, 3, 4);
+  std::mt19937 rng(5);
+  std::vector<float> scores(size_t{12} * 5 * 4 * 3 * 10);
+  std::generate(scores.begin(), scores.end(),
+                [&] { return static_cast<float>(rng() % 1000) / 1000; });
+  trace.n_lookahead = 3;
+  trace.lookahead = ScoreArray(std::span<const float>(scores));
+  trace.probabilities = ScoreArray(std::span<const float>(scores).first(size_t{12} * 5 * 4 * 10));
   for (const auto& [name, policy] : presets()) {
     SimulationOptions options = options_of(name.c_str(), 17);
     options.cost.group_ms = 0.7;
@@ -231,7 +238,8 @@ TEST_CASE("every expert asked for is a hit, a join or a fetch") {
     Simulation simulation(trace, options);
     while (!simulation.finished()) {
       const SimulatedStep step = simulation.step();
-      CHECK(step.n_hit + step.n_joined + step.n_fetched == 5 * 4 * 3);
+      CHECK(step.n_hit + step.n_joined + step.n_fetched - step.n_prefetched == 5 * 4 * 3);
+      CHECK((step.n_prefetched == 0 || policy.prefetch != "none"));
       CHECK(step.step_ms <= step.compute_ms + step.link_ms - step.both_ms + 1e-6);
       CHECK(step.step_ms >= std::max(step.compute_ms, step.link_ms) - 1e-6);
       int32_t n_job = 0;
@@ -317,6 +325,6 @@ TEST_CASE("what does not fit is refused with the numbers") {
   options.class_of_layer = {0, 1};
   CHECK(refusal(trace, options) == "simulation: class_of_layer names class 1, there are 1");
   options = options_of("bevy", 6);
-  options.policy.eviction = "belady";
-  CHECK(refusal(trace, options).find("unknown eviction") != std::string::npos);
+  options.cost.interference = -0.5;
+  CHECK(refusal(trace, options) == "cost model: interference is -0.500000, must be a number >= 0");
 }

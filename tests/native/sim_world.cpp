@@ -119,7 +119,7 @@ void World::start_step() {
     jobs_[static_cast<size_t>(r)] = {};
   }
   n_run_ = {};
-  must(scheduler_.can_start(kRequests, kUsed), "the deadlock rule holds");
+  must(scheduler_.can_start(kRequests), "the deadlock rule holds");
   scheduler_.step_started(requests);
   for (size_t r = 0; r < kRequests; ++r) {
     route(r, 0);

@@ -38,7 +38,7 @@ class World {
         policy_(parse_policy(setup.policy)),
         cache_({kLayers, kExperts, std::vector<int32_t>(kLayers, 0), {kLayers * kExperts}},
                policy_.eviction),
-        scheduler_(policy_, cache_) {
+        scheduler_(policy_, cache_, {kLayers, kExperts, kUsed}) {
     cache_.set_capacity(0, setup.slots);
     start_step();
   }

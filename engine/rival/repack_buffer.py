@@ -14,6 +14,7 @@ import llama_cpp.llama_cpp as lib
 CPU_DEVICE = 0  # GGML_BACKEND_DEVICE_TYPE_CPU
 # ggml types with repacked kernels on x86: Q4_0, Q2_K, Q4_K, IQ4_NL, MXFP4.
 REPACKED_TYPES = {2, 10, 12, 20, 39}
+EXPERTS = "_exps."  # in names of tensors that hold all experts of a layer
 NOT_MULTIPLIED = {"token_embd.weight"}  # its rows are looked up
 
 
@@ -29,8 +30,8 @@ class _GgufInitParams(ctypes.Structure):
 
 def _function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
     # libllama's handle also finds the symbols of the ggml libraries that it loads.
-    found = lib._lib[name]
-    found.restype, found.argtypes = result, arguments
+    found: Callable[..., Any] = lib._lib[name]
+    found.restype, found.argtypes = result, arguments  # type: ignore[attr-defined]
     return found
 
 
@@ -52,12 +53,17 @@ def extra_buffer_types() -> dict[str, int]:
     return found
 
 
-def repack_overrides(model_path: str) -> "ctypes.Array[Override]":
-    """What llama_model_params.tensor_buft_overrides points to; keep it alive while loading."""
+def repack_overrides(model_path: str, *, shared_only: bool = False) -> "ctypes.Array[Override]":
+    """What llama_model_params.tensor_buft_overrides points to; keep it alive while loading.
+
+    shared_only: without the experts. Of a split model, the tensors of its first file.
+    """
     patterns: list[str] = []
     layers: dict[str, list[str]] = defaultdict(list)  # of each role, those that can be repacked
     for name, ggml_type in _tensor_types(model_path):
         if ggml_type not in REPACKED_TYPES or name in NOT_MULTIPLIED:
+            continue
+        if shared_only and EXPERTS in name:
             continue
         if name.startswith("blk."):
             _, layer, role = name.split(".", 2)

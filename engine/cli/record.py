@@ -1,0 +1,97 @@
+"""`runahead record`: run a model and keep what its routers chose, for `runahead simulate`."""
+
+import argparse
+from pathlib import Path
+
+from engine import errors, sizes
+from engine.cache_size import CacheSize
+from engine.cli.arguments import (
+    Commands,
+    add_engine_arguments,
+    checked,
+    engine_options,
+    positive,
+)
+from engine.cli.generate import STAGES
+from engine.cli.terminal import native_progress, progress_bars, stdout, visible
+from engine.engine import Engine
+
+
+def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "record",
+        parents=[common],
+        help="record which experts a model's routers choose",
+        description="Runs made-up prompts side by side and writes which experts every router"
+        " chose, and how it scored the others: what `runahead simulate` reads.",
+    )
+    parser.add_argument("model", metavar="MODEL", help="a GGUF file")
+    parser.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="FILE", help="the trace to write (.npz)"
+    )
+    parser.add_argument("--requests", type=positive, default=8, metavar="N", help="default: 8")
+    parser.add_argument("--steps", type=positive, default=256, metavar="N", help="default: 256")
+    parser.add_argument(
+        "--lookahead",
+        type=_layers,
+        default=3,
+        metavar="N",
+        help="keep what the routers of the next N layers would choose, which prefetchers need"
+        " (default: 3)",
+    )
+    parser.add_argument(
+        "--prompt-tokens", type=positive, default=64, metavar="N", help="default: 64"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N")
+    parser.add_argument(
+        "--cache",
+        type=checked(CacheSize.parse),
+        default=CacheSize(fraction=0.3),
+        metavar="SIZE",
+        help="memory for experts meanwhile; the routing does not depend on it (default: 30%%)",
+    )
+    add_engine_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Record and write."""
+    from engine.simulation.record import record_trace
+
+    if not args.out.absolute().parent.is_dir():
+        raise errors.StorageError(f"{args.out} cannot be written: its folder does not exist", "")
+    options = engine_options(
+        args,
+        cache=args.cache,
+        context=max(16, args.prompt_tokens + args.steps + 1),
+        max_requests=args.requests,
+        run_log=False,
+    )
+    with native_progress(STAGES) as progress:
+        engine = Engine.open(args.model, options, progress)
+    with engine, progress_bars() as bars:
+        task = bars.add_task("Recording", total=args.steps, amount="")
+        trace = record_trace(
+            engine,
+            args.requests,
+            args.steps,
+            n_lookahead=args.lookahead,
+            prompt_tokens=args.prompt_tokens,
+            seed=args.seed,
+            stepped=lambda done: bars.update(task, completed=done),
+        )
+        bars.update(task, completed=args.steps, description="Writing")
+        trace.save(args.out)
+    stdout().print(
+        f"{args.out}: {trace.n_step} steps of {trace.n_request} requests on {visible(trace.model)},"
+        f" {trace.n_layer} layers of {trace.n_expert} experts, {trace.n_lookahead} layers of"
+        f" lookahead, {sizes.show(args.out.stat().st_size)}",
+        markup=False,
+        soft_wrap=True,
+    )
+    return 0
+
+
+def _layers(text: str) -> int:
+    return 0 if text == "0" else positive(text)

@@ -1,0 +1,1 @@
+"""llama.cpp itself as a rival: both engines in child processes under the same memory limit."""

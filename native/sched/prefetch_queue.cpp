@@ -1,0 +1,85 @@
+#include "sched/prefetch_queue.h"
+
+#include <algorithm>
+
+namespace runahead {
+
+PrefetchQueue::PrefetchQueue(std::string_view prefetcher, const ModelShape& shape,
+                             ExpertCache& cache)
+    : cache_(cache), prefetcher_(make_prefetcher(prefetcher, shape)) {
+  in_flight_.reserve(kMaxPrefetches);
+}
+
+ScoreNeeds PrefetchQueue::needs() const {
+  return prefetcher_ == nullptr ? ScoreNeeds{} : prefetcher_->needs();
+}
+
+void PrefetchQueue::step_started(std::span<const RequestId> requests) {
+  wanted_.clear();
+  if (prefetcher_ != nullptr) {
+    prefetcher_->step_started(requests);
+  }
+}
+
+void PrefetchQueue::routed(const RoutedJob& job) {
+  if (prefetcher_ == nullptr) {
+    return;
+  }
+  const std::span<const Prediction> predictions = prefetcher_->routed(job);
+  // What the request has passed is known; what has been predicted again is replaced.
+  std::erase_if(wanted_, [&](const Wanted& wanted) {
+    return wanted.request == job.request &&
+           (wanted.id.layer <= job.layer ||
+            std::any_of(predictions.begin(), predictions.end(), [&](const Prediction& prediction) {
+              return prediction.id.layer == wanted.id.layer;
+            }));
+  });
+  for (const Prediction& prediction : predictions) {
+    cache_.predicted(prediction.id, prediction.score);
+    if (cache_.residency(prediction.id) == Residency::kAbsent) {
+      wanted_.push_back({prediction.id, prediction.score, job.request});
+    }
+  }
+}
+
+void PrefetchQueue::left(RequestId request) {
+  std::erase_if(wanted_, [&](const Wanted& wanted) { return wanted.request == request; });
+}
+
+bool PrefetchQueue::has_room(ExpertId id, int32_t slots_needed) const {
+  const int32_t c = cache_.class_of(id);
+  return cache_.capacity(c) - cache_.unpinned_loading(c) > slots_needed;
+}
+
+std::optional<Fetch> PrefetchQueue::next(int32_t slots_needed) {
+  if (!may_fetch()) {
+    return std::nullopt;
+  }
+  std::erase_if(wanted_, [&](const Wanted& wanted) {
+    return cache_.residency(wanted.id) != Residency::kAbsent;
+  });
+  const auto before = [](const Wanted& a, const Wanted& b) {
+    return a.id.layer != b.id.layer ? a.id.layer < b.id.layer : a.score > b.score;
+  };
+  const auto first = std::min_element(wanted_.begin(), wanted_.end(), before);
+  if (first == wanted_.end() || !has_room(first->id, slots_needed)) {
+    return std::nullopt;
+  }
+  const std::optional<Acquired> acquired = cache_.prefetch(first->id);
+  if (!acquired) {
+    return std::nullopt;  // all slots are pinned
+  }
+  const Fetch fetch{first->id, acquired->slot, first->request, true};
+  in_flight_.push_back(first->id);
+  wanted_.erase(first);
+  return fetch;
+}
+
+void PrefetchQueue::fetched(ExpertId id) {
+  const bool prefetched = std::erase(in_flight_, id) > 0;
+  if (prefetcher_ != nullptr) {
+    prefetcher_->fetched(id, prefetched);
+  }
+}
+
+}  // namespace runahead

@@ -1,0 +1,64 @@
+// sched/prefetch_queue.h
+//
+// PrefetchQueue is what a Prefetcher has predicted and nobody has read yet: nearest layer first,
+// there the surest. A prediction leaves when its expert is resident or loading, or when its
+// request's true routing of that layer is known.
+//
+// Prefetched experts are not pinned, so a slot is taken for one only while enough others remain for
+// every job of the step (the deadlock rule). At most kMaxPrefetches are in flight, so that missing
+// experts wait for no more than those (paper, section 5.1).
+//
+// Pure, as the Scheduler that owns it.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "cache/expert_cache.h"
+#include "policy/prefetcher.h"
+#include "sched/fetch.h"
+
+namespace runahead {
+
+constexpr size_t kMaxPrefetches = 2;
+
+class PrefetchQueue {
+ public:
+  // `cache` outlives the queue. Throws Error(kInvalid) for an unknown prefetcher.
+  PrefetchQueue(std::string_view prefetcher, const ModelShape& shape, ExpertCache& cache);
+
+  [[nodiscard]] ScoreNeeds needs() const;
+  void step_started(std::span<const RequestId> requests);
+  void routed(const RoutedJob& job);
+  // The request has left the step: nobody needs what it may need.
+  void left(RequestId request);
+  // Whether next() would look for something to read.
+  [[nodiscard]] bool may_fetch() const {
+    return !wanted_.empty() && in_flight_.size() < kMaxPrefetches;
+  }
+  // The next predicted expert, now loading. `slots_needed`: what the step's jobs may pin in each
+  // slot class.
+  [[nodiscard]] std::optional<Fetch> next(int32_t slots_needed);
+  // A read of any kind has ended.
+  void fetched(ExpertId id);
+
+ private:
+  struct Wanted {
+    ExpertId id;
+    float score;
+    RequestId request;
+  };
+  [[nodiscard]] bool has_room(ExpertId id, int32_t slots_needed) const;
+
+  ExpertCache& cache_;
+  std::unique_ptr<Prefetcher> prefetcher_;  // nullptr: none
+  std::vector<Wanted> wanted_;
+  std::vector<ExpertId> in_flight_;
+};
+
+}  // namespace runahead

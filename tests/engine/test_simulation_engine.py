@@ -1,0 +1,176 @@
+"""The simulator decides what the engine decided: same hits, fetches and groups, in the same order.
+
+The engine's link is so slow beside its compute, and read by one reader, that the order of events
+does not depend on how long anything takes exactly; in virtual time it is the same.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from engine import trace
+from engine.bench_models.engine_routing import routing_of
+from engine.bench_prompts import bench_prompts
+from engine.cache_size import CacheSize
+from engine.engine import Engine
+from engine.events import Finished, Piece
+from engine.link_speed import LinkSpeed
+from engine.options import EngineOptions
+from engine.request import Request
+from engine.sampling import SamplingParams
+from engine.simulation.machine import MachineModel
+from engine.simulation.routing_trace import RoutingTrace
+from engine.simulation.simulate import simulate
+from engine.trace import Event, Records
+from tests.helpers.models import tiny_model
+
+N_STEP = 6
+READ_MS = 8.0  # a group takes a few tenths
+FRACTION = 0.5
+# A busy machine may keep a thread waiting until the order is another; a wrong simulator is wrong in
+# every run.
+N_TRY = 5
+
+
+@pytest.fixture(scope="module")
+def model() -> Path:
+    return tiny_model("q4_0")
+
+
+class Story(NamedTuple):
+    """What was decided, in its order, with requests numbered from 0."""
+
+    decisions: list[tuple[int, ...]]  # step, layer, request, expert, hit or join or miss, evicted
+    reads: list[tuple[int, ...]]  # step, layer, expert
+    groups: list[tuple[int, ...]]  # step, layer, jobs, requests as bits
+
+
+def story_of(records: Records) -> Story:
+    issued = trace.of(records, Event.HIT, Event.JOIN, Event.MISS)
+    first_step, first_request = issued["step"].min(), issued["request"].min()
+
+    def rows(found: Records, *names: str) -> list[tuple[int, ...]]:
+        found = found.copy()
+        found["step"] -= first_step
+        found["request"] -= first_request
+        return [tuple(int(row[name]) for name in names) for row in found]
+
+    reads = trace.of(records, Event.FETCH, Event.PREFETCH)
+    groups = trace.of(records, Event.GROUP)
+    masks = [int(mask) >> int(first_request % 32) for mask in groups["b"]]
+    return Story(
+        rows(issued, "step", "layer", "request", "expert", "event", "b"),
+        rows(reads[np.argsort(reads["begin_ns"], kind="stable")], "step", "layer", "expert"),
+        [(*row, mask) for row, mask in zip(rows(groups, "step", "layer", "a"), masks, strict=True)],
+    )
+
+
+def run_engine(model: Path, policy: str, n_request: int) -> tuple[Records, int, int]:
+    """Records of N_STEP steps from a cold cache on; experts per layer, bytes of each."""
+    options = EngineOptions(
+        store="memory",
+        run_log=False,
+        n_threads=1,
+        n_readers=1,
+        context=64,
+        policy=policy,
+        cache=CacheSize(fraction=FRACTION),
+    )
+    with Engine.open(model, options) as engine:
+        prompts = bench_prompts(lambda text: engine.tokenize(text), n_request, 6)
+        waiting = {
+            engine.submit(
+                Request(
+                    tokens=prompt,
+                    params=SamplingParams(max_tokens=N_STEP + 8, ignore_end=True),
+                )
+            )
+            for prompt in prompts
+        }
+        running = set(waiting)
+        records = []
+        while running:
+            engine.wait(0.1)
+            for event in engine.poll():
+                if isinstance(event, Piece) and event.request in waiting:
+                    waiting.discard(event.request)
+                    if not waiting:
+                        engine.set_link(LinkSpeed(round(engine.info.record_bytes / READ_MS * 1e3)))
+                        engine.set_policy(policy, cold=True)
+                elif isinstance(event, Finished):
+                    assert event.reason == "length"
+                    running.discard(event.request)
+            records.append(engine.drain_events())
+        info = engine.info
+    return _from_cold(np.concatenate(records), n_request), info.n_expert, info.record_bytes
+
+
+def _from_cold(records: Records, n_request: int) -> Records:
+    """From the first step with all requests on in which layer 0 finds nothing in the cache."""
+    steps = trace.of(records, Event.STEP)
+    full = steps["step"][steps["a"] == n_request]
+    hits = trace.of(records, Event.HIT)
+    cold = np.setdiff1d(full, hits["step"][hits["layer"] == 0])
+    kept: Records = records[np.isin(records["step"], cold.min() + np.arange(N_STEP))]
+    assert len(trace.of(kept, Event.STEP)) == N_STEP
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("policy", "n_request"),
+    [
+        ("bevy", 1),
+        ("bevy", 3),
+        ("runahead/fifo/global-srtf/lru/none", 3),
+        ("runahead/lowest-layer/fifo/lfu/none", 3),
+        ("static:2:1////", 3),
+        ("lockstep-lfu", 3),
+        ("llama.cpp", 3),
+    ],
+)
+def test_the_simulator_decides_what_the_engine_decided(
+    model: Path, policy: str, n_request: int
+) -> None:
+    for last in (False,) * (N_TRY - 1) + (True,):
+        records, n_expert, record_bytes = run_engine(model, policy, n_request)
+        engine_story = story_of(records)
+        simulated_story = story_of(
+            simulated_records(records, policy, n_request, n_expert, record_bytes)
+        )
+        assert len(engine_story.reads) > N_STEP
+        if engine_story == simulated_story:
+            break
+        if last:
+            assert engine_story.decisions == simulated_story.decisions
+            assert engine_story.reads == simulated_story.reads
+            assert engine_story.groups == simulated_story.groups
+
+
+def simulated_records(
+    records: Records, policy: str, n_request: int, n_expert: int, record_bytes: int
+) -> Records:
+    """The same routing on a machine with the same link."""
+    machine = MachineModel(
+        name="slow link",
+        title="",
+        source="",
+        front_ms=0.1,
+        group_ms=0.1,
+        expert_ms=0.0,
+        job_ms=0.0,
+        head_ms=0.1,
+        link_bytes_per_s=record_bytes / READ_MS * 1e3,
+        link_latency_ms=0.0,
+        n_readers=1,
+        interference=0.0,
+    )
+    experts = routing_of(records, n_request).astype(np.int16)
+    return simulate(
+        RoutingTrace(experts, None, None, "", record_bytes, n_expert),
+        machine=machine,
+        policy=policy,
+        cache_fraction=FRACTION,
+        timeline=True,
+    ).records

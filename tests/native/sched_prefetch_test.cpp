@@ -1,0 +1,135 @@
+#include "sched_bench.h"
+
+using namespace runahead;
+using namespace runahead::test;
+
+namespace {
+
+constexpr const char* kLockstep = "lockstep/lowest-layer/layer-srtf/lfu/next-router";
+constexpr const char* kRunahead = "runahead/lowest-layer/layer-srtf/lfu/next-router";
+
+// The scores of the next layer's router over 8 experts: `first` surest, then `second`, then the
+// rest evenly.
+std::vector<float> next_layer(int32_t first, int32_t second) {
+  std::vector<float> scores(8, 0.05F);
+  scores[static_cast<size_t>(first)] = 0.5F;
+  scores[static_cast<size_t>(second)] = 0.2F;
+  return scores;
+}
+
+void route(Bench& bench, RequestId request, int32_t layer, std::vector<int32_t> experts,
+           const std::vector<float>& lookahead) {
+  bench.scheduler.routed(request, layer, experts, {{}, lookahead});
+}
+
+}  // namespace
+
+TEST_CASE("predicted experts are read after the missing ones, the surest first, two at a time") {
+  Bench bench(kLockstep, 8);
+  bench.start({kA});
+  CHECK(bench.scheduler.score_needs() == ScoreNeeds{false, 1});
+  route(bench, kA, 0, {0, 1}, next_layer(6, 3));
+  CHECK(bench.fetch() == 0);
+  CHECK(bench.fetch() == 1);
+  const auto surest = bench.scheduler.next_fetch();
+  REQUIRE(surest);
+  CHECK(surest->id == ExpertId{1, 6});
+  CHECK(surest->prefetch);
+  CHECK(surest->request == kA);
+  CHECK(bench.fetch() == 103);
+  CHECK(bench.fetch() == -1);
+  CHECK(bench.cache.counters().prefetched == 2);
+}
+
+TEST_CASE("a missing expert goes before predictions that came first") {
+  Bench bench(kLockstep, 8);
+  bench.start({kA, kB});
+  route(bench, kA, 0, {0, 1}, next_layer(6, 3));
+  (void)bench.scheduler.next_fetch();
+  (void)bench.scheduler.next_fetch();
+  route(bench, kB, 0, {4, 0}, next_layer(2, 5));
+  CHECK(bench.fetch() == 4);
+  // Never more than two predicted ones hold readers, however many are wanted.
+  CHECK(bench.fetch() == 106);
+  CHECK(bench.fetch() == 102);  // 0.5 again, for the other request
+  CHECK(bench.fetch() == -1);
+  bench.scheduler.fetch_finished({1, 6});
+  CHECK(bench.fetch() == 103);
+}
+
+TEST_CASE("under runahead predictions wait until the link is idle") {
+  Bench bench(kRunahead, 8);
+  bench.start({kA});
+  route(bench, kA, 0, {0, 1}, next_layer(6, 3));
+  CHECK(bench.fetch() == 0);
+  CHECK(bench.fetch() == 1);
+  CHECK(bench.fetch() == -1);  // two missing experts are in flight
+  bench.scheduler.fetch_finished({0, 0});
+  CHECK(bench.fetch() == -1);
+  CHECK_FALSE(bench.scheduler.may_prefetch());
+  bench.scheduler.fetch_finished({0, 1});
+  CHECK(bench.scheduler.may_prefetch());
+  CHECK(bench.fetch() == 106);
+}
+
+TEST_CASE("the true routing overtakes predictions, and joins what is being read") {
+  Bench bench(kLockstep, 8);
+  bench.start({kA});
+  route(bench, kA, 0, {0, 1}, next_layer(6, 3));
+  bench.scheduler.fetch_finished(bench.scheduler.next_fetch()->id);
+  bench.scheduler.fetch_finished(bench.scheduler.next_fetch()->id);
+  CHECK(bench.fetch() == 106);
+  const auto group = bench.scheduler.next_group();
+  REQUIRE(group);
+  bench.scheduler.group_finished(*group, false);
+  const auto issued = bench.scheduler.routed(kA, 1, std::vector<int32_t>{6, 2});
+  CHECK(issued[0].acquired.outcome == Outcome::kJoined);
+  CHECK(issued[1].acquired.outcome == Outcome::kMiss);
+  CHECK(bench.fetch() == 102);
+  CHECK(bench.fetch() == -1);  // 103 is not wanted any more
+  bench.scheduler.fetch_finished({1, 6});
+  bench.scheduler.fetch_finished({1, 2});
+  CHECK(bench.scheduler.next_group()->requests == Requests{kA});
+}
+
+TEST_CASE("predictions never take the slots that jobs may need") {
+  // Two requests of two experts: four slots must remain.
+  Bench bench(kLockstep, 5);
+  bench.start({kA, kB});
+  route(bench, kA, 0, {0, 1}, next_layer(6, 3));
+  (void)bench.scheduler.next_fetch();
+  (void)bench.scheduler.next_fetch();
+  CHECK(bench.fetch() == 106);  // five slots, so one may be lent
+  CHECK(bench.fetch() == -1);
+  bench.route(kB, 0, {2, 3});  // gets its slots
+  CHECK(bench.cache.in_use(0) == 5);
+  bench.fetch_all();
+  bench.cache.check_integrity();
+}
+
+TEST_CASE("what is resident or was predicted for who left is not read") {
+  Bench bench(kLockstep, 8);
+  bench.start({kA, kB});
+  route(bench, kA, 0, {0, 1}, next_layer(6, 3));
+  route(bench, kB, 0, {0, 1}, next_layer(6, 2));
+  (void)bench.scheduler.next_fetch();
+  (void)bench.scheduler.next_fetch();
+  CHECK(bench.fetch() == 106);  // wanted twice, read once
+  bench.scheduler.cancel(kA);
+  CHECK(bench.fetch() == 102);
+  bench.scheduler.fetch_finished({1, 6});
+  bench.scheduler.fetch_finished({1, 2});
+  CHECK(bench.fetch() == -1);
+}
+
+TEST_CASE("a prefetch that cannot be read ends nobody, and its reader is free again") {
+  Bench bench(kLockstep, 8);
+  bench.start({kA});
+  route(bench, kA, 0, {0, 1}, next_layer(6, 3));
+  (void)bench.scheduler.next_fetch();
+  (void)bench.scheduler.next_fetch();
+  const auto failed = bench.scheduler.next_fetch();
+  CHECK(bench.scheduler.fetch_failed(failed->id).empty());
+  CHECK_FALSE(bench.scheduler.has_left(kA));
+  CHECK(bench.fetch() == 103);
+}
