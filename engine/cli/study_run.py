@@ -1,7 +1,6 @@
 """What `runahead figures` does: opens the data source, runs, draws."""
 
 import argparse
-import importlib
 import sys
 import time
 from collections.abc import Sequence
@@ -17,8 +16,9 @@ from engine.cli.generate import STAGES
 from engine.cli.terminal import native_progress, note, progress_bars, stderr, stdout, visible
 from engine.engine import Engine
 from engine.runlog.writer import write_atomically
+from engine.simulation.routing_trace import RoutingTrace
 from engine.study import scope as scopes
-from engine.study.data import Routing, StudyData, StudyFigure
+from engine.study.data import StudyData, StudyFigure
 from engine.study.estimate import TimeLeft, in_words
 from engine.study.measured import MeasuredSource, context_of
 from engine.study.plan import StudyPlan, chosen_figures, make_plan
@@ -147,7 +147,7 @@ def _run(plan: StudyPlan, source: DataSource, results: StudyResults, scope: Scop
     return outcome
 
 
-def _routing(source: DataSource, figures: Sequence[StudyFigure], out: Path) -> Routing | None:
+def _routing(source: DataSource, figures: Sequence[StudyFigure], out: Path) -> RoutingTrace | None:
     """Recorded once per folder, when a figure needs it."""
     if not any(figure.NEEDS_ROUTING for figure in figures):
         return None
@@ -155,22 +155,21 @@ def _routing(source: DataSource, figures: Sequence[StudyFigure], out: Path) -> R
         return kept
     with progress_bars() as bars:
         task = bars.add_task("Recording routing", total=None, amount="")
-        found = source.routing(lambda done: bars.update(task, amount=f"step {done}"))
-    if found is not None and source.origin.kind == "measured":
+        try:
+            found = source.routing(lambda done: bars.update(task, amount=f"step {done}"))
+        except errors.EngineError as error:  # the other figures do without
+            note(f"Routing cannot be recorded: {error}")
+            return None
+    if source.origin.kind == "measured":
         found.save(out / "routing.npz")
     return found
 
 
-def _kept_routing(out: Path, trace: str) -> Routing | None:
+def _kept_routing(out: Path, trace: str) -> RoutingTrace | None:
     path = Path(trace) if trace else out / "routing.npz"
     if not path.exists():
         return None
-    try:
-        module = importlib.import_module("engine.simulation.routing_trace")
-    except ImportError:
-        return None
-    found: Routing = module.RoutingTrace.load(path)
-    return found
+    return RoutingTrace.load(path)
 
 
 def _draw_again(out: Path, only: Sequence[str] | None) -> int:
@@ -190,7 +189,7 @@ def _draw_again(out: Path, only: Sequence[str] | None) -> int:
 def _draw(
     results: StudyResults,
     planned: _Planned,
-    routing: Routing | None,
+    routing: RoutingTrace | None,
     figures: Sequence[StudyFigure],
     out: Path,
     outcome: Outcome,

@@ -3,12 +3,13 @@
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.bench_plan import BenchCase
+from engine.simulation.routing_trace import RoutingTrace
 from engine.study.results import CaseResult, Origin
 from engine.study.scope import Scope
 
@@ -22,23 +23,11 @@ class NoData(Exception):  # noqa: N818, it is no error to have measured less
     """A figure cannot be drawn; its words say what is missing."""
 
 
-class Routing(Protocol):
-    """The part of a RoutingTrace that figures read; shapes are explained there."""
-
-    experts: NDArray[np.int16]
-    probabilities: NDArray[np.float16] | None
-    lookahead: NDArray[np.float16] | None
-    n_expert: int
-
-    def save(self, path: Any) -> None:
-        """Write it."""
-
-
-def whole_steps(trace: Routing, n_request: int) -> NDArray[np.int64]:
+def whole_steps(trace: RoutingTrace, n_request: int) -> NDArray[np.int64]:
     """The steps in which the first `n_request` requests all took part. Raises NoData."""
-    if trace.experts.shape[1] < n_request:
+    if trace.n_request < n_request:
         raise NoData(
-            f"The recorded routing has {trace.experts.shape[1]} requests; {n_request} are needed."
+            f"The recorded routing has {trace.n_request} requests; {n_request} are needed."
         )
     return np.flatnonzero((trace.experts[:, :n_request] >= 0).all(axis=(1, 2, 3)))
 
@@ -64,7 +53,7 @@ class StudyData:
     scope: Scope
     origin: Origin
     runs: Sequence[CaseResult]
-    routing: Routing | None = None
+    routing: RoutingTrace | None = None
 
     def rounds(self, case: BenchCase) -> list[CaseResult]:
         """The runs of one case, in the order of their rounds."""

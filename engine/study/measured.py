@@ -1,6 +1,5 @@
 """MeasuredSource: runs cases on an open engine."""
 
-import importlib
 import time
 
 import numpy as np
@@ -10,7 +9,8 @@ from engine.bench_plan import BenchCase
 from engine.bench_run import CaseRunner, MeasuredRun
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
-from engine.study.data import Routing
+from engine.simulation.record import record_trace
+from engine.simulation.routing_trace import RoutingTrace
 from engine.study.estimate import ModelSize
 from engine.study.results import CaseResult, Origin, StepColumns
 from engine.study.scope import Scope
@@ -73,19 +73,13 @@ class MeasuredSource:
             seconds=time.monotonic() - begin,
         )
 
-    def routing(self, stepped: Stepped) -> Routing | None:
-        """Record the first eight requests; None when this version of the engine cannot."""
-        if not hasattr(self._engine, "record_routing"):
-            return None
-        try:
-            record = importlib.import_module("engine.simulation.record")
-        except ImportError:
-            return None
+    def routing(self, stepped: Stepped) -> RoutingTrace:
+        """Record the first eight requests."""
         self._engine.set_link(LinkSpeed())
         self._engine.set_cache_size(self._scope.case("").cache)
         self._engine.set_policy("bevy", cold=True)
         n_request = min(_ROUTING_REQUESTS, self.max_requests)
-        found: Routing = record.record_trace(
+        return record_trace(
             self._engine,
             n_request,
             routing_steps(self._scope, n_request),
@@ -93,7 +87,6 @@ class MeasuredSource:
             prompt_tokens=self._scope.prompt_tokens,
             stepped=stepped,
         )
-        return found
 
     def _runner(self) -> CaseRunner:
         scope = self._scope

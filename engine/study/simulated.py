@@ -1,16 +1,16 @@
 """SimulatedSource: runs cases in the simulator, on recorded routing and a described machine."""
 
 import hashlib
-import importlib
 import time
 from pathlib import Path
-from typing import Any, cast
 
 import msgspec
 
 from engine import errors, native
 from engine.bench_plan import BenchCase
-from engine.study.data import Routing
+from engine.simulation.machine import MachineModel
+from engine.simulation.routing_trace import RoutingTrace
+from engine.simulation.simulate import simulate
 from engine.study.estimate import ModelSize
 from engine.study.results import CaseResult, Origin, StepColumns
 from engine.study.scope import Scope
@@ -27,34 +27,36 @@ class SimulatedSource:
 
     def __init__(self, machine: str, trace: Path, scope: Scope):
         self._scope = scope
-        self._machine = _module("machine").MachineModel.load(machine)
-        self._trace = _module("routing_trace").RoutingTrace.load(trace)
-        self._simulate = _module("simulate").simulate
-        self.max_requests: int = self._trace.n_request
-        n_step = int(self._trace.experts.shape[0])
+        self._machine = MachineModel.load(machine)
+        self._trace = RoutingTrace.load(trace)
+        self.max_requests = self._trace.n_request
+        n_step = self._trace.n_step
         if n_step <= scope.warm_up:
             raise errors.InvalidRequestError(
                 f"{trace} has {n_step} steps, of which the first {scope.warm_up} are warm-up",
                 "Record a longer trace, or simulate fewer steps by --quick.",
             )
-        _, _, n_layer, n_used = self._trace.experts.shape
         self.size = ModelSize(
-            n_layer, self._trace.n_expert, n_used, self._trace.record_bytes, simulated=True
+            self._trace.n_layer,
+            self._trace.n_expert,
+            self._trace.n_used,
+            self._trace.record_bytes,
+            simulated=True,
         )
         self.origin = _origin(self._machine, self._trace, scope)
 
     def check(self, policy: str) -> None:
         """Raise InvalidRequestError for a policy that the simulator does not take."""
         with native.translated():
-            cast(Any, native).parse_simulated_policy(policy)
+            native.parse_simulated_policy(policy)
 
     def run(self, case: BenchCase, stepped: Stepped) -> CaseResult:
         """Simulate one run."""
         begin = time.monotonic()
         machine = self._machine
         if case.link.emulated:
-            machine = msgspec.structs.replace(machine, link_bytes_per_s=case.link.bytes_per_s)
-        run = self._simulate(
+            machine = machine.with_link(case.link.bytes_per_s)
+        run = simulate(
             self._trace,
             machine=machine,
             policy=case.policy,
@@ -78,32 +80,25 @@ class SimulatedSource:
             seconds=time.monotonic() - begin,
         )
 
-    def routing(self, stepped: Stepped) -> Routing | None:
+    def routing(self, stepped: Stepped) -> RoutingTrace:
         """The trace that is simulated."""
-        found: Routing = self._trace
-        return found
+        return self._trace
 
 
-def _module(name: str) -> Any:
-    """A part of the simulator, which only this needs."""
-    return importlib.import_module(f"engine.simulation.{name}")
-
-
-def _origin(machine: Any, trace: Any, scope: Scope) -> Origin:
-    n_step, n_request, n_layer, n_used = trace.experts.shape
+def _origin(machine: MachineModel, trace: RoutingTrace, scope: Scope) -> Origin:
     return Origin(
         kind="simulated",
         model=trace.model,
         fingerprint=hashlib.sha256(trace.experts.tobytes()).hexdigest()[:16],
-        experts=f"{n_layer} layers of {trace.n_expert} experts, {n_used} per token,"
+        experts=f"{trace.n_layer} layers of {trace.n_expert} experts, {trace.n_used} per token,"
         f" {trace.record_bytes / 1e6:.2f} MB each",
         record_bytes=trace.record_bytes,
         machine=f"{machine.title}, link {machine.link_bytes_per_s / 1e9:.2g} GB/s",
         source=machine.source,
         settings={
             "costs": hashlib.sha256(msgspec.json.encode(machine)).hexdigest()[:12],
-            "recorded steps": str(n_step),
-            "recorded requests": str(n_request),
+            "recorded steps": str(trace.n_step),
+            "recorded requests": str(trace.n_request),
             "warm-up steps": str(scope.warm_up),
         },
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from engine.bench_plan import BenchCase
-from engine.study.data import Routing
+from engine.simulation.routing_trace import RoutingTrace
 from engine.study.estimate import ModelSize
 from engine.study.results import CaseResult, Origin
 
@@ -33,5 +33,5 @@ class DataSource(Protocol):
     def run(self, case: BenchCase, stepped: Stepped) -> CaseResult:
         """Make one run. Raises EngineError."""
 
-    def routing(self, stepped: Stepped) -> Routing | None:
-        """Recorded routing with the routers' scores; None where these cannot be recorded."""
+    def routing(self, stepped: Stepped) -> RoutingTrace:
+        """Recorded routing with the routers' scores. Raises EngineError."""

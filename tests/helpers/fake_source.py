@@ -1,14 +1,13 @@
 """A data source for studies that makes up its runs: plausible, deterministic, at once."""
 
 import zlib
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine import errors
 from engine.bench_plan import BenchCase
+from engine.simulation.routing_trace import RoutingTrace
 from engine.study.estimate import ModelSize
 from engine.study.results import CaseResult, Kind, Origin, StepColumns
 from engine.study.scope import Scope
@@ -17,20 +16,7 @@ from engine.study.source import Stepped
 N_LAYER, N_EXPERT, N_USED = 12, 32, 4
 
 
-@dataclass
-class FakeRouting:
-    """The arrays of a RoutingTrace."""
-
-    experts: NDArray[np.int16]
-    probabilities: NDArray[np.float16] | None
-    lookahead: NDArray[np.float16] | None
-    n_expert: int = N_EXPERT
-
-    def save(self, path: Path) -> None:
-        path.write_bytes(b"")
-
-
-def fake_routing(n_step: int = 24, n_request: int = 8, seed: int = 1) -> FakeRouting:
+def fake_routing(n_step: int = 24, n_request: int = 8, seed: int = 1) -> RoutingTrace:
     """Requests have tastes that drift; a router asked early sees the truth through noise."""
     rng = np.random.default_rng(seed)
     shape = (n_request, N_LAYER, N_EXPERT)
@@ -46,7 +32,7 @@ def fake_routing(n_step: int = 24, n_request: int = 8, seed: int = 1) -> FakeRou
             size=logits[:, :, 1 + ahead :].shape
         )
         lookahead[:, :, : N_LAYER - 1 - ahead, ahead] = _softmax(noisy)
-    return FakeRouting(experts, _softmax(logits), lookahead)
+    return RoutingTrace(experts, _softmax(logits), lookahead, "Fake", 2_650_000)
 
 
 def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float16]:
@@ -80,7 +66,7 @@ class FakeSource:
         self.made.append(case)
         return fake_result(case, self._scope)
 
-    def routing(self, stepped: Stepped) -> FakeRouting | None:
+    def routing(self, stepped: Stepped) -> RoutingTrace:
         return fake_routing()
 
 
