@@ -7,13 +7,14 @@ import numpy as np
 from engine import errors, native, trace
 from engine.bench_plan import BenchCase
 from engine.bench_run import CaseRunner, MeasuredRun
+from engine.cache_size import CacheSize
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
 from engine.simulation.record import record_trace
 from engine.simulation.routing_trace import RoutingTrace
 from engine.study.estimate import ModelSize
 from engine.study.results import CaseResult, Origin, StepColumns
-from engine.study.scope import Scope
+from engine.study.scope import CACHE, Scope
 from engine.study.source import Stepped
 from engine.trace import Event
 from engine.versions import machine, versions
@@ -75,10 +76,14 @@ class MeasuredSource:
 
     def routing(self, stepped: Stepped) -> RoutingTrace:
         """Record the first eight requests."""
-        self._engine.set_link(LinkSpeed())
-        self._engine.set_cache_size(self._scope.case("").cache)
-        self._engine.set_policy("bevy", cold=True)
         n_request = min(_ROUTING_REQUESTS, self.max_requests)
+        info = self._engine.info
+        # Small models need more: without room for all, a step runs in waves, which name no experts.
+        needed = 2 * n_request * info.n_expert_used / info.n_experts_total
+        share = max(CACHE, needed)
+        self._engine.set_link(LinkSpeed())
+        self._engine.set_cache_size(CacheSize(fraction=share) if share < 1 else CacheSize())
+        self._engine.set_policy("bevy", cold=True)
         return record_trace(
             self._engine,
             n_request,

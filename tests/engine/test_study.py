@@ -18,7 +18,7 @@ from engine.study.plan import StudyPlan, chosen_figures, make_plan
 from engine.study.results import StudyResults
 from engine.study.runner import Progress, run_study
 from engine.study.scope import FULL, QUICK
-from tests.helpers.fake_source import FakeSource, fake_origin, fake_result
+from tests.helpers.fake_source import FakeSource, fake_origin, fake_result, fake_routing
 
 
 @pytest.fixture
@@ -261,8 +261,8 @@ def test_a_real_engine_runs_a_study(tmp_path: Path, capsys: pytest.CaptureFixtur
     pytest.importorskip("engine._native")
     from tests.helpers.models import tiny_model
 
-    model, out = tiny_model(), tmp_path / "study"
-    command = quick(model, out, "--only", "fig8,fig5", "--link", "full")
+    model, out = tiny_model(n_layer=6), tmp_path / "study"
+    command = quick(model, out, "--only", "fig8,fig5,fig2", "--link", "full")
     command[command.index("memory")] = "gguf"
     assert main(command) == 0
     results = StudyResults.load(out / "results.jsonl")
@@ -272,6 +272,34 @@ def test_a_real_engine_runs_a_study(tmp_path: Path, capsys: pytest.CaptureFixtur
     (lockstep,) = [run for run in results.runs if run.case == _case("lockstep-lfu", 2)]
     assert set(lockstep.groups_of_size[:2]) <= {0} and lockstep.groups_of_size[2] > 0
     assert bevy.steps.fetched and abs(bevy.hit_rate - lockstep.hit_rate) < 0.2
+    assert all((out / f"{name}.png").exists() for name in ("fig2", "fig5", "fig8"))
+    recorded = (out / "routing.npz").stat().st_mtime_ns
+    assert main(command) == 0
+    assert (out / "routing.npz").stat().st_mtime_ns == recorded
+
+
+def test_a_simulated_study_runs_on_a_trace_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("engine._native")
+    trace, out = tmp_path / "t.npz", tmp_path / "study"
+    fake_routing(20).save(trace)
+    command = ["figures", "--simulate", "m6", "--trace", str(trace), "--quick", "--out", str(out)]
+    assert main(command) == 0
+    results = StudyResults.load(out / "results.jsonl")
+    assert {run.case.link for run in results.runs} == {*QUICK.sweep}
+    assert {len(run.steps.step_ms) for run in results.runs} == {20 - QUICK.warm_up}
+    fetched = {
+        policy: next(r for r in results.runs if r.case == _case(policy, 8)).mean("fetched")
+        for policy in ("bevy", "lockstep-lfu", "llama.cpp")
+    }
+    assert fetched["bevy"] == pytest.approx(fetched["lockstep-lfu"], rel=0.05)
+    assert fetched["llama.cpp"] > fetched["lockstep-lfu"]
+    html = (out / "report.html").read_text()
+    assert "Everything on this page is simulated" in html and "Apple M6" in html
+    assert html.count("Not drawn") == 0
+    _, err = capsys.readouterr()
+    assert "Failed" not in err
 
 
 def _case(policy: str, requests: int) -> BenchCase:
