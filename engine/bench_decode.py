@@ -1,5 +1,6 @@
 """Runs one request per prompt to its end, for measurements."""
 
+import contextlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from engine import errors, trace
 from engine.engine import Engine
 from engine.events import Finished, Piece
-from engine.request import Request, RequestId
+from engine.request import NO_SESSION, Request, RequestId, SessionId
 from engine.sampling import SamplingParams
 
 
@@ -17,30 +18,52 @@ def decode(
     steps: int,
     seed: int,
     polled: Callable[[list[list[int]]], None],
+    sessions: Sequence[SessionId] = (),
 ) -> tuple[list[list[int]], trace.Records]:
     """Every request's tokens (one from its prompt, then one per step), and the trace meanwhile.
 
-    `polled` is called with the tokens so far, many times a second. Raises EngineError when a
-    request fails.
+    `polled` is called with the tokens so far, many times a second. With `sessions`, one per prompt,
+    a prompt that its session holds already is not computed again. Raises EngineError when a
+    request fails; then, and when `polled` raises, the others are ended first.
     """
     engine.drain_events()
     tokens: dict[RequestId, list[int]] = {}
-    for at, prompt in enumerate(prompts):
-        params = SamplingParams(
-            temperature=1, seed=seed + at, max_tokens=steps + 1, ignore_end=True
-        )
-        tokens[engine.submit(Request(tokens=prompt, params=params))] = []
-    running = set(tokens)
+    running: set[RequestId] = set()
     records = []
-    while running:
-        engine.wait(0.1)
-        for event in engine.poll():
-            if isinstance(event, Piece):
-                tokens[event.request] += event.tokens
-            elif isinstance(event, Finished):
-                if event.reason != "length":
-                    raise errors.EngineError(f"A request failed: {event.detail or event.reason}")
-                running.discard(event.request)
-        polled(list(tokens.values()))
-        records.append(engine.drain_events())
+    try:
+        for at, prompt in enumerate(prompts):
+            params = SamplingParams(
+                temperature=1, seed=seed + at, max_tokens=steps + 1, ignore_end=True
+            )
+            session = sessions[at] if sessions else NO_SESSION
+            request = engine.submit(Request(tokens=prompt, params=params, session=session))
+            tokens[request] = []
+            running.add(request)
+        while running:
+            engine.wait(0.1)
+            for event in engine.poll():
+                if isinstance(event, Piece):
+                    tokens[event.request] += event.tokens
+                elif isinstance(event, Finished):
+                    running.discard(event.request)
+                    if event.reason != "length":
+                        detail = event.detail or event.reason
+                        raise errors.EngineError(f"A request failed: {detail}")
+            polled(list(tokens.values()))
+            records.append(engine.drain_events())
+    except BaseException:
+        with contextlib.suppress(errors.EngineError):
+            _end(engine, running)
+        raise
     return list(tokens.values()), np.concatenate(records)
+
+
+def _end(engine: Engine, running: set[RequestId]) -> None:
+    """Cancel these requests and wait, at most half a minute, until they have ended."""
+    for request in running:
+        engine.cancel(request)
+    for _ in range(300):
+        if not running:
+            return
+        engine.wait(0.1)
+        running -= {event.request for event in engine.poll() if isinstance(event, Finished)}

@@ -5,14 +5,20 @@ from collections.abc import Sequence
 
 import msgspec
 
+from engine.bench_plan import BenchPlan
 from engine.versions import Machine
+
+# An emulated link that gave less than this share of its speed was not emulated.
+LINK_KEPT = 0.9
 
 
 class BenchRun(msgspec.Struct, frozen=True):
-    """One policy in one round; times, hits, fetched and wasted are means per measured step.
+    """One policy in one round; times, hits and counts are means per measured step.
 
     Attributes:
         link_bytes_per_s: The emulated link; 0: what the disk gives.
+        fetched: Experts read, `prefetched` included; of these `wasted` went before any use.
+        link_gbps: Gigabytes per second that arrived while the link was busy.
         cache_bytes: What the cache became.
         steps: Measured steps: all requests active, the warm-up left out.
     """
@@ -29,7 +35,9 @@ class BenchRun(msgspec.Struct, frozen=True):
     both_busy_ms: float
     hit_rate: float
     fetched: float
+    prefetched: float
     wasted: float
+    link_gbps: float
     scheduler_ms: float
     group_size: float
     cache_bytes: int
@@ -39,6 +47,16 @@ class BenchRun(msgspec.Struct, frozen=True):
     def case(self) -> tuple[int, float, int]:
         """What is compared between policies: requests, cache, link."""
         return self.requests, self.cache_fraction, self.link_bytes_per_s
+
+    @property
+    def key(self) -> tuple[str, int, float, int, int]:
+        """What no two runs of a benchmark share."""
+        return self.policy, *self.case, self.round
+
+    @property
+    def link_kept(self) -> bool:
+        """False when the disk could not give the speed that was to be emulated."""
+        return self.fetched == 0 or self.link_gbps * 1e9 >= LINK_KEPT * self.link_bytes_per_s
 
 
 class BenchRatio(msgspec.Struct, frozen=True):
@@ -60,27 +78,34 @@ class BenchRatio(msgspec.Struct, frozen=True):
 
 
 class BenchReport(msgspec.Struct, frozen=True):
-    """A whole benchmark.
+    """A benchmark, whole or as far as it got.
 
     Attributes:
-        link_emulated: Some runs had their reads slowed down to a set speed. streams_agree: Every
-        request gave the same tokens in all runs; else `differences` says where.
+        complete: Every run of the plan is there.
+        link_emulated: Some runs had their reads slowed down to a set speed.
+        streams_agree: Every request gave the same tokens in all runs; else see `differences`.
+        first_streams: Per request, the run that others are compared with, and its tokens.
     """
 
     model: str
+    fingerprint: str
     experts_total_bytes: int
     device: str
     store: str
     n_threads: int
+    n_readers: int
     machine: Machine
     versions: dict[str, str]
+    plan: BenchPlan
     steps: int
     prompt_tokens: int
+    complete: bool
     link_emulated: bool
     streams_agree: bool
     differences: list[str]
     runs: list[BenchRun]
     ratios: list[BenchRatio]
+    first_streams: list[tuple[str, tuple[int, ...]]]
 
 
 def ratios_of(runs: Sequence[BenchRun], policies: Sequence[str]) -> list[BenchRatio]:

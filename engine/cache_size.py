@@ -45,6 +45,10 @@ class CacheSize(msgspec.Struct, frozen=True):
             return max(1, round(self.fraction * experts_total_bytes))
         return min(self.n_bytes or experts_total_bytes, experts_total_bytes)
 
+    def share_of(self, experts_total_bytes: int) -> float:
+        """The share of all experts' bytes this means, over 0 and up to 1."""
+        return self.fraction or self.bytes_of(experts_total_bytes) / max(1, experts_total_bytes)
+
     def __str__(self) -> str:
         if self.fraction is not None:
             return f"{self.fraction * 100:g}%"

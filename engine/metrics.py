@@ -35,6 +35,7 @@ STEP_DTYPE = np.dtype(
         ("fetched", np.int64),  # experts read, prefetches included
         ("prefetched", np.int64),
         ("wasted", np.int64),  # of this step's prefetches: gone before any use
+        ("link_bytes", np.int64),  # of all reads
         ("scheduler_ms", np.float64),
     ]
 )
@@ -56,7 +57,9 @@ class Summary(msgspec.Struct, frozen=True):
     neither_ms: float = 0.0
     hit_rate: float = 0.0
     fetched: float = 0.0
+    prefetched: float = 0.0
     wasted: float = 0.0
+    link_bytes: float = 0.0
     group_size: float = 0.0
     scheduler_ms: float = 0.0
 
@@ -74,6 +77,11 @@ class Summary(msgspec.Struct, frozen=True):
     def both_share(self) -> float:
         """Time in which both are busy over step time."""
         return self.both_busy_ms / self.step_ms if self.step_ms else 0.0
+
+    @property
+    def link_gbps(self) -> float:
+        """Gigabytes per second that the link gave while it was busy."""
+        return self.link_bytes / (self.link_busy_ms * 1e6) if self.link_busy_ms else 0.0
 
 
 def step_table(records: Records) -> Steps:
@@ -106,6 +114,8 @@ def step_table(records: Records) -> Steps:
     table["fetched"] = _begun_within(begins, ends, trace.of(whole, *LINK_EVENTS))
     table["prefetched"] = _begun_within(begins, ends, trace.of(whole, Event.PREFETCH))
     table["wasted"] = _per_step(table, _wasted(records)["step"])
+    reads = trace.of(records, *LINK_EVENTS)
+    table["link_bytes"] = _begun_within(begins, ends, reads, reads["a"])
     spent = scheduler["end_ns"] - scheduler["begin_ns"]
     table["scheduler_ms"] = _per_step(table, scheduler["step"], spent) / 1e6
     return table
@@ -134,7 +144,9 @@ def summarise(steps: Steps) -> Summary:
         neither_ms=mean("neither_ms"),
         hit_rate=float(steps["hits"].sum()) / needed if needed else 0.0,
         fetched=mean("fetched"),
+        prefetched=mean("prefetched"),
         wasted=mean("wasted"),
+        link_bytes=mean("link_bytes"),
         group_size=float(steps["jobs"].sum()) / max(1, int(steps["groups"].sum())),
         scheduler_ms=mean("scheduler_ms"),
     )
@@ -179,12 +191,22 @@ def _per_step(
 
 
 def _begun_within(
-    begins: NDArray[np.int64], ends: NDArray[np.int64], records: Records
+    begins: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    records: Records,
+    weights: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
-    """How many records began within each step; what prefill reads between steps is left out."""
+    """How many records (or the sum of their weights) began within each step.
+
+    What prefill reads between steps is left out.
+    """
+    sums = np.zeros(len(begins), dtype=np.int64)
+    if len(begins) == 0:
+        return sums
     at = np.searchsorted(begins, records["begin_ns"], side="right") - 1
-    at = at[(at >= 0) & (records["begin_ns"] <= ends[at])] if len(begins) else at[:0]
-    return np.bincount(at, minlength=len(begins)).astype(np.int64)
+    inside = (at >= 0) & (records["begin_ns"] <= ends[at])
+    np.add.at(sums, at[inside], 1 if weights is None else weights[inside])
+    return sums
 
 
 def _wasted(records: Records) -> Records:

@@ -108,7 +108,7 @@ def _replay(
     n_step, _, n_layer, _ = routing.shape
     ids = routing.astype(np.int64)
     foretold = None if predicted is None else predicted.astype(np.int64)
-    cache = _Cache(n_layer * n_expert, n_slot, frequency)
+    cache = ReplayCache(n_layer * n_expert, n_slot, frequency)
     counts = _Counts()
     for step in range(n_step):
         fetched_ahead = np.empty(0, dtype=np.int64)
@@ -133,7 +133,9 @@ def _replay(
     return counts
 
 
-class _Cache:
+class ReplayCache:
+    """Which of `n_id` experts are in `n_slot` slots, by use counts or by the last use alone."""
+
     def __init__(self, n_id: int, n_slot: int, frequency: bool) -> None:
         self.resident = np.zeros(n_id, dtype=bool)
         self._uses = np.zeros(n_id, dtype=np.int64)

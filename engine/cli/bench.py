@@ -1,15 +1,10 @@
 """`runahead bench`: measure policies against each other."""
 
 import argparse
-import os
 from pathlib import Path
 
-import msgspec
-from rich import box
-from rich.table import Table
-
-from engine import errors, native
-from engine.bench import Bench, BenchPlan, medians
+from engine import bench_file, errors, native
+from engine.bench import Bench, BenchPlan
 from engine.bench_report import BenchReport
 from engine.cache_size import CacheSize
 from engine.cli.arguments import (
@@ -20,11 +15,12 @@ from engine.cli.arguments import (
     positive,
 )
 from engine.cli.bench_routing import run_routing
+from engine.cli.bench_table import bench_table, slow_links
+from engine.cli.busy import why_busy
 from engine.cli.generate import STAGES
 from engine.cli.terminal import native_progress, note, progress_bars, stdout, visible
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
-from engine.runlog.writer import write_atomically
 
 
 def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -76,7 +72,14 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         action="store_true",
         help="compare no policies, but measure how the model routes: what caches would hit",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="write all figures there, after every run; when FILE is an unfinished benchmark of the"
+        " same plan, only what is missing is measured",
+    )
+    parser.add_argument("--no-resume", action="store_true", help="begin anew, replacing FILE")
     add_engine_arguments(parser)
     parser.set_defaults(run=run)
 
@@ -100,8 +103,7 @@ def run(args: argparse.Namespace) -> int:
     with native.translated():
         for policy in plan.policies:
             native.parse_policy(policy)
-    if args.json and not args.json.absolute().parent.is_dir():
-        raise errors.StorageError(f"{args.json} cannot be written: its folder does not exist", "")
+    earlier = _earlier(args, plan)
     options = engine_options(
         args,
         policy=plan.policies[0],
@@ -110,32 +112,60 @@ def run(args: argparse.Namespace) -> int:
         max_requests=max(plan.requests),
         run_log=False,
     )
-    if busy := _busy():
+    if busy := why_busy():
         note(busy)
     with native_progress(STAGES) as progress:
         engine = Engine.open(args.model, options, progress)
-    with engine, progress_bars() as bars:
+    with engine:
+        if earlier:
+            bench_file.check_engine(earlier, engine, args.json)
+            note(f"{args.json} has {len(earlier.runs)} of {len(plan.cases())} runs already.")
+        report = _measure(engine, plan, earlier, args.json)
+    _show(report)
+    return 0
+
+
+def _earlier(args: argparse.Namespace, plan: BenchPlan) -> BenchReport | None:
+    """What an interrupted benchmark left, if it is of the same plan."""
+    if not args.json:
+        return None
+    if not args.json.absolute().parent.is_dir():
+        raise errors.StorageError(f"{args.json} cannot be written: its folder does not exist", "")
+    if args.no_resume:
+        return None
+    earlier = bench_file.load_report(args.json)
+    if earlier:
+        bench_file.check_plan(earlier, plan, args.json)
+    return earlier
+
+
+def _measure(
+    engine: Engine, plan: BenchPlan, earlier: BenchReport | None, path: Path | None
+) -> BenchReport:
+    """Run the benchmark; what was measured is kept and shown even when something ends it early."""
+    with progress_bars() as bars:
         task = bars.add_task("Measuring", total=plan.total_steps, amount="")
 
         def on_progress(done: int, total: int, label: str) -> None:
             bars.update(task, completed=done, total=total, amount=label)
 
-        report = Bench(engine, plan, on_progress).run()
-    if args.json:
-        write_atomically(args.json, msgspec.json.format(msgspec.json.encode(report)) + b"\n")
-    _show(report)
-    return 0
+        def on_run(report: BenchReport) -> None:
+            if path:
+                bench_file.save_report(report, path)
 
-
-def _busy() -> str:
-    """Why the machine is no place to measure now; "" when it is quiet."""
-    load, cores = os.getloadavg()[0], os.cpu_count() or 1
-    if load <= cores:
-        return ""
-    return (
-        f"This machine is busy (load {load:.1f} on {cores} cores), so the figures mean little:"
-        " compute threads wait for each other many times a step. Close other programs, or wait."
-    )
+        bench = Bench(engine, plan, on_progress, on_run=on_run, earlier=earlier)
+        try:
+            return bench.run()
+        except BaseException:
+            bars.stop()
+            report = bench.report()
+            if report.runs:
+                _show(report)
+                note(
+                    f"Ended after {len(report.runs)} of {len(plan.cases())} runs."
+                    + (f" The same command goes on from {path}." if path else "")
+                )
+            raise
 
 
 def _show(report: BenchReport) -> None:
@@ -147,7 +177,9 @@ def _show(report: BenchReport) -> None:
         soft_wrap=True,
     )
     for case in dict.fromkeys(run_.case for run_ in report.runs):
-        out.print(_table(report, case))
+        out.print(bench_table(report, case))
+    for sentence in slow_links(report):
+        note(sentence)
     if report.streams_agree:
         out.print("All policies gave the same tokens for every request: they saw the same routing.")
     else:
@@ -155,40 +187,3 @@ def _show(report: BenchReport) -> None:
             f"Token streams differ ({len(report.differences)} times), so policies did not see the"
             f" same routing: {report.differences[0]}"
         )
-
-
-def _table(report: BenchReport, case: tuple[int, float, int]) -> Table:
-    """One case: medians over the rounds, and the first policy against each other one."""
-    requests, cache, bytes_per_s = case
-    link = LinkSpeed(bytes_per_s)
-    own = [run_ for run_ in report.runs if run_.case == case]
-    policies = list(dict.fromkeys(run_.policy for run_ in own if run_.round == 0))
-    table = Table(
-        title=f"{requests} requests, cache {cache:.0%}, link {link}"
-        f"{' (emulated)' if link.emulated else ''}",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 0, 0, 1),
-    )
-    table.add_column("policy", no_wrap=True)
-    for name in ("tok/s", "step ms", "compute", "link", "both", "hits", "fetched", "wasted"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column(f"{policies[0]} is", justify="right", no_wrap=True)
-    for policy in policies:
-        runs = [run_ for run_ in own if run_.policy == policy]
-        step_ms = medians(runs, "step_ms")
-        ratio = next((r for r in report.ratios if r.b == policy and r.case == case), None)
-        table.add_row(
-            policy,
-            f"{medians(runs, 'tokens_per_s'):.2f}",
-            f"{step_ms:.1f}",
-            *(
-                f"{medians(runs, field) / step_ms:.0%}" if step_ms else ""
-                for field in ("compute_busy_ms", "link_busy_ms", "both_busy_ms")
-            ),
-            f"{medians(runs, 'hit_rate'):.0%}",
-            f"{medians(runs, 'fetched'):.1f}",
-            f"{medians(runs, 'wasted'):.1f}",
-            f"{ratio.median:.2f}x ({ratio.min:.2f}..{ratio.max:.2f})" if ratio else "",
-        )
-    return table

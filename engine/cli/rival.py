@@ -63,6 +63,13 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         help="the memory limit (default: what Runahead takes with that cache)",
     )
     parser.add_argument(
+        "--read-ahead",
+        type=listed(positive),
+        default=(),
+        metavar="KiB,...",
+        help="try these read-aheads for llama.cpp; sets the disk's for the while (needs root)",
+    )
+    parser.add_argument(
         "--policy", default="bevy", help="Runahead's: a preset or five names (default: bevy)"
     )
     parser.add_argument("--workload", choices=WORKLOADS, default="short", help="default: short")
@@ -98,6 +105,7 @@ def run(args: argparse.Namespace) -> int:
         prompt_tokens=args.prompt_tokens or PROMPT_TOKENS[args.workload],
         seed=args.seed,
         budget_bytes=args.budget,
+        read_aheads=args.read_ahead,
         timeout_s=args.time_limit,
     )
     if args.json and not args.json.absolute().parent.is_dir():
@@ -161,6 +169,11 @@ def _show(report: RivalReport) -> None:
     for case in report.cases:
         out.print(_table(report, case))
         out.print(f"llama.cpp: {case.llama_config}", markup=False, soft_wrap=True)
+    if report.read_ahead_kb > 512 and not any("read-ahead" in t.config for t in report.trials):
+        note(
+            f"This disk reads {report.read_ahead_kb} KiB ahead, which slows mapped models down;"
+            " --read-ahead 128,256 tries less."
+        )
     if not report.streams_agree:
         note("Runahead's tokens differ between runs, so the sides did not see the same routing.")
     if "cpu" not in report.device.lower():
@@ -201,7 +214,7 @@ def _table(report: RivalReport, case: RivalCase) -> Table:
             f"{median(runs, 'step_ms'):.1f}",
             sizes.show(median(runs, "read_bytes")),
             f"{median(runs, 'major_faults'):.0f}",
-            sizes.show(median(runs, "used_bytes")),
+            sizes.show(median(runs, "own_bytes")),
             sizes.show(median(runs, "peak_bytes")),
             f"{ratio.median:.2f}x ({ratio.min:.2f}..{ratio.max:.2f})" if side == THEIRS else "",
         )

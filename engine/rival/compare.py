@@ -9,7 +9,6 @@ For every case of requests and cache size:
    within a round.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +25,7 @@ from engine.rival.fastest_config import MOST_TRIES, fastest
 from engine.rival.jobs import Job, LlamaConfig, LlamaJob, OursJob, Work
 from engine.rival.limited_run import Limited, RunFailedError, run_limited
 from engine.rival.memory_limit import available_bytes
+from engine.rival.read_ahead import read_ahead_kb, set_read_ahead
 from engine.rival.report import (
     OURS,
     THEIRS,
@@ -49,6 +49,7 @@ class RivalPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         budget_bytes: The limit; 0: what Runahead takes.
+        read_aheads: In KiB; tried for llama.cpp beside the disk's own.
         timeout_s: Of one run; then its process is killed.
     """
 
@@ -62,6 +63,7 @@ class RivalPlan(msgspec.Struct, frozen=True, kw_only=True):
     prompt_tokens: int = 64
     seed: int = 0
     budget_bytes: int = 0
+    read_aheads: tuple[int, ...] = ()
     timeout_s: float = 900.0
 
     def __post_init__(self) -> None:
@@ -72,7 +74,8 @@ class RivalPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def most_runs(self) -> int:
         """Of all cases, trials included."""
-        return len(self.requests) * len(self.caches) * (1 + MOST_TRIES + 2 * self.rounds)
+        n_tries = MOST_TRIES + len(self.read_aheads)
+        return len(self.requests) * len(self.caches) * (1 + n_tries + 2 * self.rounds)
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +120,7 @@ class Rivalry:
             warm_up=plan.warm_up,
             steps=plan.steps,
             rounds=plan.rounds,
-            read_ahead_kb=_read_ahead_kb(Path(opened.model.path)),
+            read_ahead_kb=read_ahead_kb(Path(opened.model.path)),
         )
 
     def run(self) -> RivalReport:
@@ -193,7 +196,7 @@ class Rivalry:
             return speed or None
 
         fits = self._opened.model.file_bytes < case.budget_bytes
-        config = fastest(try_config, fits=fits)
+        config = fastest(try_config, fits=fits, read_aheads=self._plan.read_aheads)
         if config is None:
             raise errors.EngineError(
                 f"llama.cpp runs in no configuration within {sizes.show(case.budget_bytes)}:"
@@ -205,8 +208,10 @@ class Rivalry:
         self._on_progress(self._n_runs, label)
         self._n_runs += 1
         page_cache.drop(self._files())
+        kb = job.config.read_ahead_kb if isinstance(job, LlamaJob) else 0
         try:
-            return run_limited(job, self._home, limit_bytes, timeout_s or self._plan.timeout_s)
+            with set_read_ahead(Path(self._opened.model.path), kb):
+                return run_limited(job, self._home, limit_bytes, timeout_s or self._plan.timeout_s)
         except RunFailedError as error:
             raise RunFailedError(f"{label}: {error.message}", error.hint) from error
 
@@ -256,12 +261,6 @@ def _row(side: str, case: RivalCase, round_: int, found: Limited) -> RivalRun:
         steps=measured.steps,
         read_bytes=measured.read_bytes,
         major_faults=measured.major_faults,
-        used_bytes=found.used_bytes,
+        own_bytes=found.own_bytes,
         peak_bytes=found.peak_bytes,
     )
-
-
-def _read_ahead_kb(path: Path) -> int:
-    device = path.stat().st_dev
-    file = Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb")
-    return int(file.read_text()) if file.exists() else 0

@@ -9,6 +9,8 @@ from engine.options import EngineOptions, Store
 
 Streams = tuple[tuple[int, ...], ...]  # token ids of every request
 
+Advice = Literal["normal", "random", "hugepage", "hugepage-random"]
+
 
 class LlamaConfig(msgspec.Struct, frozen=True):
     """One way to run llama.cpp.
@@ -23,18 +25,22 @@ class LlamaConfig(msgspec.Struct, frozen=True):
         kv: One KV cache for all sequences, or one for each.
         advice: What Linux is told about the mapping before decoding (madvise): to read one page at
             a time, or 2 MiB, rather than as much as it would read ahead.
+        read_ahead_kb: What Linux reads around a missed page, in KiB; 0: the disk's own setting.
     """
 
     weights: Literal["plain", "repack", "repack-shared", "extra"] = "plain"
     flash: Literal["auto", "off"] = "auto"
     load: Literal["mmap", "none"] = "mmap"
     kv: Literal["unified", "separate"] = "unified"
-    advice: Literal["normal", "random", "hugepage", "hugepage-random"] = "normal"
+    advice: Advice = "normal"
+    read_ahead_kb: int = 0
 
     def __str__(self) -> str:
         words = [f"{self.weights} weights", f"flash {self.flash}", f"{self.kv} KV"]
         if self.load == "mmap":
-            words += ["mmap", *([f"advice {self.advice}"] if self.advice != "normal" else [])]
+            words.append("mmap")
+            words += [f"advice {self.advice}"] if self.advice != "normal" else []
+            words += [f"read-ahead {self.read_ahead_kb} KiB"] if self.read_ahead_kb else []
         return ", ".join(words)
 
 

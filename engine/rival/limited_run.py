@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -28,14 +29,21 @@ class Limited(msgspec.Struct, frozen=True, kw_only=True):
     """A run and its memory.
 
     Attributes:
-        used_bytes: Most that was in use and could not be dropped as page cache can.
+        own_bytes: Most that was in use and was no page cache.
+        used_bytes: Most that was in use, with what was mapped.
         peak_bytes: Most that was charged, page cache included; never more than the limit.
     """
 
     measured: Measured
     limit_bytes: int
+    own_bytes: int
     used_bytes: int
     peak_bytes: int
+
+
+class _Seen(NamedTuple):
+    own_bytes: int
+    used_bytes: int
 
 
 def run_limited(job: Job, home: Home, limit_bytes: int, timeout_s: float) -> Limited:
@@ -50,7 +58,7 @@ def run_limited(job: Job, home: Home, limit_bytes: int, timeout_s: float) -> Lim
             env=_environment(),
         )
         try:
-            out, errors, used = _watch(child, msgspec.json.encode(job), limit, timeout_s)
+            out, errors, seen = _watch(child, msgspec.json.encode(job), limit, timeout_s)
         finally:
             if child.poll() is None:
                 child.kill()
@@ -68,27 +76,30 @@ def run_limited(job: Job, home: Home, limit_bytes: int, timeout_s: float) -> Lim
         return Limited(
             measured=answer.measured,
             limit_bytes=limit_bytes,
-            used_bytes=used,
+            own_bytes=seen.own_bytes,
+            used_bytes=seen.used_bytes,
             peak_bytes=limit.peak_bytes(),
         )
 
 
 def _watch(
     child: subprocess.Popen[bytes], job: bytes, limit: MemoryLimit, timeout_s: float
-) -> tuple[bytes, bytes, int]:
+) -> tuple[bytes, bytes, _Seen]:
     """Until the child ends: what it wrote, and the most memory that was seen in use."""
     deadline = time.monotonic() + timeout_s
-    used, sent = 0, False
+    seen, sent = _Seen(0, 0), False
     while True:
         try:
             out, errors = child.communicate(None if sent else job, timeout=_SAMPLE_S)
         except subprocess.TimeoutExpired:
             sent = True
-            used = max(used, limit.used_bytes())
+            own = limit.own_bytes()
+            used = own + limit.mapped_bytes()
+            seen = _Seen(max(seen.own_bytes, own), max(seen.used_bytes, used))
             if time.monotonic() > deadline:
                 raise RunFailedError(f"It did not end within {timeout_s:.0f} seconds") from None
         else:
-            return out, errors, used
+            return out, errors, seen
 
 
 def _how_it_ended(code: int, errors: bytes) -> str:

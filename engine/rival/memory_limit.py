@@ -34,6 +34,7 @@ class _Files(NamedTuple):
     oom: str
     kernel: str  # a file, or a field of memory.stat
     own: tuple[str, ...]  # fields of memory.stat that cannot be dropped as page cache can
+    mapped: str  # and of page cache that is mapped: a program's own code among it
 
 
 _FILES = {
@@ -43,7 +44,8 @@ _FILES = {
         peak="memory.max_usage_in_bytes",
         oom="memory.oom_control",
         kernel="memory.kmem.usage_in_bytes",
-        own=("total_rss", "total_mapped_file"),
+        own=("total_rss",),
+        mapped="total_mapped_file",
     ),
     2: _Files(
         limit="memory.max",
@@ -51,7 +53,8 @@ _FILES = {
         peak="memory.peak",
         oom="memory.events",
         kernel="",
-        own=("anon", "shmem", "file_mapped", "kernel"),
+        own=("anon", "shmem", "kernel"),
+        mapped="file_mapped",
     ),
 }
 
@@ -82,10 +85,15 @@ class MemoryLimit:
             self.close()
             raise
 
-    def used_bytes(self) -> int:
-        """Memory in use now that is no mere page cache: one's own, mapped, and the kernel's."""
-        own = sum(self._fields("memory.stat").get(name, 0) for name in self._files.own)
+    def own_bytes(self) -> int:
+        """Memory in use now that is no page cache: of the processes, and of the kernel for them."""
+        fields = self._fields("memory.stat")
+        own = sum(fields.get(name, 0) for name in self._files.own)
         return own + (self._number(self._files.kernel) if self._files.kernel else 0)
+
+    def mapped_bytes(self) -> int:
+        """Page cache that is mapped now: what was read of programs, libraries and mapped models."""
+        return self._fields("memory.stat").get(self._files.mapped, 0)
 
     def peak_bytes(self) -> int:
         """The most that was ever charged, page cache included; 0 where Linux does not count it."""

@@ -42,7 +42,7 @@ class RivalRun(msgspec.Struct, frozen=True, kw_only=True):
     """One side in one round; read_bytes and major_faults are means per measured step.
 
     Attributes:
-        used_bytes: Most memory in use that was no mere page cache; peak_bytes: page cache included.
+        own_bytes: Most memory in use that was no page cache; peak_bytes: page cache included.
     """
 
     side: str
@@ -54,7 +54,7 @@ class RivalRun(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     read_bytes: float
     major_faults: float
-    used_bytes: int
+    own_bytes: int
     peak_bytes: int
 
 

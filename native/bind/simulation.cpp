@@ -93,8 +93,12 @@ nb::dict simulate(const Experts& experts, int32_t n_expert, const nb::object& pr
                   double expert_ms, double job_ms, double head_ms, double head_request_ms,
                   double link_bytes_per_s, bool link_in_order, double link_latency_ms,
                   int32_t n_readers, double interference, bool timeline) {
-  RoutingTrace trace{size_of(experts, 0), size_of(experts, 1), size_of(experts, 2), n_expert,
-                     size_of(experts, 3)};
+  RoutingTrace trace;
+  trace.n_step = size_of(experts, 0);
+  trace.n_request = size_of(experts, 1);
+  trace.n_layer = size_of(experts, 2);
+  trace.n_expert = n_expert;
+  trace.n_expert_used = size_of(experts, 3);
   trace.experts.assign(experts.data(), experts.data() + experts.size());
   const Held<4> held_probabilities(probabilities, "probabilities", experts);
   const Held<5> held_lookahead(lookahead, "lookahead", experts);

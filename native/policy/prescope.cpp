@@ -38,7 +38,7 @@ class PreScope final : public Prefetcher {
 
   std::span<const Prediction> routed(const RoutedJob& job) override {
     predictions_.clear();
-    scores_.learn(job);
+    scores_.observe(job);
     measure(job);
     const float pressure = std::min(1.0F, demand_per_layer_ / capacity());
     const float against = pressure + kEvictionCost;
@@ -85,7 +85,8 @@ class PreScope final : public Prefetcher {
         static_cast<float>(shape_.n_expert_used) / std::max(1.0F, reads_per_layer_);
     std::array<int32_t, kAhead> budgets{};
     float reads = 0;
-    auto backlog = static_cast<float>(n_waiting);
+    // In lockstep, most of this layer's demand is still to come when its first job is routed.
+    float backlog = std::max(static_cast<float>(n_waiting), demand_per_layer_);
     for (int32_t& budget : budgets) {
       const float room = capacity() - backlog;
       reads += std::max(0.0F, room);

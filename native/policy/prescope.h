@@ -6,8 +6,8 @@
 // - LLaPor, a learned predictor per MoE layer that treats the layers near the input, in the middle
 //   and near the output differently: shallow ones at both ends, where the features are noisy, a
 //   deeper one with a gated residual in the middle. Here policy/learned_scores.h: the outer layers
-//   learn scale and bias of the look-ahead only, the middle ones also how the chosen experts bring
-//   on later ones, a term that is switched off where it has not helped.
+//   correct the look-ahead expert by expert; the middle ones add a linear layer over two
+//   routers' scores, which is switched off where it has not helped.
 // - PreSched, which weighs the cost of prefetching against that of loading on demand, across layers
 //   rather than layer by layer. Here: an expert is worth a read when
 //       chance > (1 - chance) * (pressure + eviction),

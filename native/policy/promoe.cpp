@@ -25,7 +25,7 @@ class ProMoe final : public Prefetcher {
 
   std::span<const Prediction> routed(const RoutedJob& job) override {
     predictions_.clear();
-    scores_.learn(job);
+    scores_.observe(job);
     const bool first = std::find(begun_.begin(), begun_.end(), job.request) == begun_.end();
     if (first) {
       begun_.push_back(job.request);

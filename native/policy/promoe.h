@@ -9,9 +9,9 @@
 // What differs from the paper, and why:
 // - Their predictor is a small MLP over hidden states, trained offline on a data set. A Prefetcher
 //   sees no hidden states and a user has no training run, so here it is policy/learned_scores.h:
-//   online, on the run's own past, over what the later router says of the current hidden state (a
-//   projection of it made for this very choice) and the experts just chosen. It begins as good as
-//   that look-ahead and improves.
+//   one linear layer, learned online on the run's own past, over what this layer's router and the
+//   later one see of the current hidden state. Those are two projections of it, one of them made
+//   for the very choice that is predicted. It begins as good as the later router asked early.
 // - The stride is 2, ours: with one layer the reads come late, and each further layer costs
 //   accuracy. The first job of a token also predicts the layers before the stride.
 // - Chunked transfers and reordering the experts of a layer are not the prefetcher's to do: here

@@ -8,11 +8,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engine import errors
+from engine import bench_file, errors
 from engine.bench import Bench, BenchPlan
 from engine.bench_prompts import TEXTS, bench_prompts
 from engine.bench_report import BenchReport, BenchRun, ratios_of
 from engine.cache_size import CacheSize
+from engine.cli.bench_table import bench_table, slow_links
+from engine.cli.main import main
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
 from engine.options import EngineOptions
@@ -42,7 +44,7 @@ def report(engine: Engine) -> BenchReport:
 
 
 def run(policy: str, round_: int, speed: float) -> BenchRun:
-    return BenchRun(policy, 2, 0.3, 0, round_, speed, 1, 1, 1, 1, 0.5, 1, 0, 0.1, 1, 1, 8)
+    return BenchRun(policy, 2, 0.3, 0, round_, speed, 1, 1, 1, 1, 0.5, 1, 0, 0, 1, 0.1, 1, 1, 8)
 
 
 def test_every_policy_is_measured_in_every_case_and_round(report: BenchReport) -> None:
@@ -74,7 +76,7 @@ def test_the_report_has_the_names_that_others_read(report: BenchReport) -> None:
     assert {
         *("policy", "requests", "cache_fraction", "link_bytes_per_s", "round", "tokens_per_s"),
         *("step_ms", "compute_busy_ms", "link_busy_ms", "both_busy_ms", "hit_rate", "fetched"),
-        *("wasted", "scheduler_ms"),
+        *("prefetched", "wasted", "link_gbps", "scheduler_ms"),
     } <= set(written["runs"][0])
     assert set(written["ratios"][0]) == {
         *("a", "b", "requests", "cache_fraction", "link_bytes_per_s", "median", "min", "max")
@@ -142,3 +144,146 @@ def test_prompts_are_distinct_and_of_the_asked_length() -> None:
 def test_a_plan_that_measures_nothing_is_refused(field: str, value: object) -> None:
     with pytest.raises(errors.InvalidRequestError):
         BenchPlan(**{"policies": ("bevy",), field: value})  # type: ignore[arg-type]
+
+
+def interrupted(engine: Engine, plan: BenchPlan, path: Path, n_run: int) -> None:
+    """Run until `n_run` runs are saved, and end in the middle of the next."""
+
+    def on_progress(done: int, total: int, label: str) -> None:
+        if done > n_run * plan.steps:
+            raise KeyboardInterrupt
+
+    bench = Bench(
+        engine, plan, on_progress, on_run=lambda report: bench_file.save_report(report, path)
+    )
+    with pytest.raises(KeyboardInterrupt):
+        bench.run()
+    assert engine.stats().active_requests == 0
+
+
+def test_an_interrupted_benchmark_goes_on_and_makes_no_run_twice(
+    engine: Engine, tmp_path: Path
+) -> None:
+    path = tmp_path / "bench.json"
+    assert bench_file.load_report(path) is None
+    interrupted(engine, PLAN, path, 5)
+    earlier = bench_file.load_report(path)
+    assert earlier and len(earlier.runs) == 5 and not earlier.complete
+    made: list[int] = []
+    later = Bench(engine, PLAN, earlier=earlier, on_run=lambda r: made.append(len(r.runs))).run()
+    assert made == list(range(6, 33))
+    assert later.complete and later.runs[:5] == earlier.runs
+    keys = [run.key for run in later.runs]
+    assert len(set(keys)) == len(keys) == 32
+    assert later.streams_agree and len(later.first_streams) == 2
+    again = Bench(engine, PLAN, earlier=later, on_run=lambda _: pytest.fail("made again")).run()
+    assert again.runs == later.runs
+
+
+def test_streams_are_compared_with_those_of_before_the_interruption(
+    engine: Engine, tmp_path: Path
+) -> None:
+    path = tmp_path / "bench.json"
+    interrupted(engine, PLAN, path, 1)
+    earlier = bench_file.load_report(path)
+    assert earlier
+    ((label, tokens),) = earlier.first_streams
+    changed = msgspec.structs.replace(earlier, first_streams=[(label, (*tokens[:3], 0))])
+    report = Bench(engine, PLAN, earlier=changed).run()
+    assert "request 0 differs from token 3 on" in report.differences[0]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("steps", 12, "its steps: 8; now: 12"),
+        ("requests", (1,), "its requests: 1, 2; now: 1"),
+        ("links", (LinkSpeed(10**9),), "its links: full, 2 GB/s; now: 1 GB/s"),
+    ],
+)
+def test_a_report_of_another_plan_is_refused(
+    report: BenchReport, field: str, value: object, words: str
+) -> None:
+    bench_file.check_plan(report, PLAN, Path("b.json"))
+    other = msgspec.structs.replace(PLAN, **{field: value})
+    with pytest.raises(errors.InvalidRequestError, match=words):
+        bench_file.check_plan(report, other, Path("b.json"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("fingerprint", "00", "model's fingerprint: 00"),
+        ("n_threads", 64, "number of threads: 64; now: 2"),
+        ("versions", {"runahead": "0.0"}, "versions: runahead 0.0; now"),
+    ],
+)
+def test_a_report_of_another_model_or_machine_is_refused(
+    engine: Engine, report: BenchReport, field: str, value: object, words: str
+) -> None:
+    bench_file.check_engine(report, engine, Path("b.json"))
+    other = msgspec.structs.replace(report, **{field: value})
+    with pytest.raises(errors.InvalidRequestError, match=words):
+        bench_file.check_engine(other, engine, Path("b.json"))
+
+
+def test_a_file_that_is_no_report_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "b.json"
+    path.write_text("{}")
+    with pytest.raises(errors.InvalidRequestError, match="no benchmark report"):
+        bench_file.load_report(path)
+
+
+def test_a_policy_that_the_engine_refuses_is_told_before_anything_runs(engine: Engine) -> None:
+    plan = msgspec.structs.replace(PLAN, policies=("bevy", "best"))
+    bench = Bench(engine, plan, on_run=lambda _: pytest.fail("ran"))
+    with pytest.raises(errors.InvalidRequestError, match="does not take the policy best"):
+        bench.run()
+
+
+def test_a_link_that_the_disk_could_not_deliver_is_told(report: BenchReport) -> None:
+    assert slow_links(report) == []  # the fake's link keeps its pace
+    paced = [r for r in report.runs if r.link_bytes_per_s and r.fetched]
+    assert paced and all(r.link_gbps == pytest.approx(2, rel=0.01) for r in paced)
+    runs = [msgspec.structs.replace(paced[0], link_gbps=1.4), *paced[1:]]
+    (sentence,) = slow_links(msgspec.structs.replace(report, runs=runs))
+    assert "paced to 2 GB/s, but the disk gave 1.4 GB/s" in sentence
+    assert "1 of the runs had under 90% of it" in sentence
+
+
+def test_the_table_shows_prefetches_and_the_links_speed(report: BenchReport) -> None:
+    table = bench_table(report, report.runs[0].case)
+    headers = [str(column.header) for column in table.columns]
+    assert {"GB/s", "fetched", "ahead", "wasted", "bevy is"} <= set(headers)
+    assert len({len(list(column.cells)) for column in table.columns}) == 1
+
+
+def test_ctrl_c_keeps_and_shows_what_was_measured_and_the_same_command_goes_on(
+    fake: types.ModuleType,
+    model: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = tmp_path / "b.json"
+    command = ["bench", str(model), "--requests", "2", "--steps", "8", "--json", str(path)]
+    save = bench_file.save_report
+
+    def save_then_stop(report: BenchReport, to: Path) -> None:
+        save(report, to)
+        if len(report.runs) == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench_file, "save_report", save_then_stop)
+    assert main(command) == 130
+    out, err = capsys.readouterr()
+    assert "2 requests, cache 30%" in out and "bevy is" in out
+    assert "Ended after 4 of 9 runs" in err and f"goes on from {path}" in err
+    monkeypatch.setattr(bench_file, "save_report", save)
+    assert main(command) == 0
+    assert "has 4 of 9 runs already" in capsys.readouterr().err
+    assert len(json.loads(path.read_text())["runs"]) == 9
+    assert main([*command, "--rounds", "2"]) == 1
+    assert "its rounds: 3; now: 2" in capsys.readouterr().err
+    assert main([*command, "--rounds", "2", "--no-resume"]) == 0
+    assert len(json.loads(path.read_text())["runs"]) == 6

@@ -30,7 +30,7 @@ def run(side: str, round_: int, speed: float, requests: int = 2) -> RivalRun:
         steps=1,
         read_bytes=0,
         major_faults=0,
-        used_bytes=1,
+        own_bytes=1,
         peak_bytes=1,
     )
 
@@ -61,6 +61,15 @@ def test_weights_are_put_in_memory_whole_only_where_they_fit() -> None:
         whole = [c for c in tried if c.load == "none" or c.weights == "repack"]
         assert bool(whole) == fits
         assert len(tried) <= MOST_TRIES
+
+
+def test_read_aheads_are_tried_on_what_was_fastest() -> None:
+    def speed(config: LlamaConfig) -> float:
+        return 2 + (config.kv == "separate") - abs(config.read_ahead_kb - 256) / 256
+
+    best = fastest(speed, fits=False, read_aheads=(128, 256))
+    assert best == LlamaConfig(kv="separate", read_ahead_kb=256)
+    assert fastest(lambda c: -abs(c.read_ahead_kb - 8), fits=False, read_aheads=(99,)) == START
 
 
 def test_a_configuration_that_fails_is_left_out() -> None:
@@ -144,6 +153,7 @@ def test_both_sides_run_a_model_larger_than_the_budget(cgroups: None, tmp_path: 
     theirs = [r for r in runs if r["side"] == THEIRS]
     # It pages: each step waits for what the limit did not leave it, and the limit is full.
     assert all(r["major_faults"] > 1 and r["read_bytes"] > MB for r in theirs)
+    assert all(r["own_bytes"] < 0.8 * case["budget_bytes"] for r in theirs)
     assert all(r["peak_bytes"] > 0.95 * case["budget_bytes"] for r in theirs)
     ours = [r for r in runs if r["side"] == OURS]
     assert all(r["major_faults"] < 1 and r["read_bytes"] > MB for r in ours)

@@ -14,6 +14,7 @@ from engine.rival.cgroup_home import Home, NoLimitError, homes
 from engine.rival.jobs import LlamaConfig, LlamaJob, Work
 from engine.rival.limited_run import RunFailedError, run_limited
 from engine.rival.memory_limit import MemoryLimit, check_available, choose_home
+from engine.rival.read_ahead import read_ahead_kb, set_read_ahead
 from tests.helpers.fake_cgroups import FILES, FakeCgroups
 from tests.helpers.models import tiny_model
 
@@ -63,7 +64,8 @@ def test_a_limit_is_a_group_of_its_own_without_swap(tree: FakeCgroups) -> None:
         }[tree.version]
         for name, value in limits.items():
             assert (folder / name).read_text().startswith(str(value))
-        assert limit.used_bytes() == 100 + 20 + 30  # its own, mapped, the kernel's; no page cache
+        assert limit.own_bytes() == 100 + 30  # the kernel's for it too; no page cache
+        assert limit.mapped_bytes() == 20
         assert limit.peak_bytes() == 5000
         assert limit.n_killed() == 0
     assert len(tree.made) == 2  # the probe's, and this one
@@ -187,8 +189,30 @@ def test_a_childs_memory_is_seen_and_held_to_the_limit(real_home: Home) -> None:
     found = run_limited(llama_job(tiny_model()), real_home, 256 * MB, 120)
     assert found.measured.steps == 4
     assert found.measured.tokens_per_s > 0
-    assert 8 * MB < found.used_bytes <= found.limit_bytes
-    assert found.used_bytes * 0.8 < found.peak_bytes <= found.limit_bytes
+    assert 8 * MB < found.own_bytes <= found.used_bytes <= found.limit_bytes
+    assert found.own_bytes <= found.peak_bytes <= found.limit_bytes
+
+
+def test_a_disks_read_ahead_is_another_one_for_a_while(tmp_path: Path) -> None:
+    number = tmp_path.stat().st_dev
+    disk, devices = tmp_path / "disk", tmp_path / "devices"
+    (disk / "queue").mkdir(parents=True)
+    (disk / "partition").mkdir()
+    devices.mkdir()
+    assert read_ahead_kb(tmp_path, devices) == 0
+    with pytest.raises(EngineError, match="no read-ahead"), set_read_ahead(tmp_path, 1, devices):
+        pass
+    file = disk / "queue" / "read_ahead_kb"
+    file.write_text("8192\n")
+    link = devices / f"{os.major(number)}:{os.minor(number)}"
+    link.symlink_to(disk / "partition")
+    assert read_ahead_kb(tmp_path, devices) == 8192
+    with pytest.raises(KeyboardInterrupt), set_read_ahead(tmp_path, 128, devices):
+        assert file.read_text() == "128"
+        raise KeyboardInterrupt
+    assert file.read_text() == "8192\n"
+    with set_read_ahead(tmp_path, 0, devices):
+        assert file.read_text() == "8192\n"
 
 
 def test_a_dropped_file_is_read_from_disk_again(tmp_path: Path) -> None:

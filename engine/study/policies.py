@@ -1,0 +1,31 @@
+"""Which policies the figures compare."""
+
+OURS = "bevy"
+WITH_PREFETCH = "bevy+prefetch"
+PREFETCHERS = ("specmd", "finemoe", "promoe", "prescope", "mixtral-offloading")
+PLAIN = ("llama.cpp", "lockstep-lfu")
+RIVALS = (*PLAIN, *PREFETCHERS)
+# Where time is short: the paper's baselines, and what decides here.
+MAIN_RIVALS = (*PLAIN, "specmd", "finemoe", "prescope")
+# Eviction that knows the future: no cache can miss less. The simulator's alone.
+BELADY = "runahead/lowest-layer/layer-srtf/belady/none"
+
+
+def static(*sizes: int) -> str:
+    """Groups fixed for the whole step, each scheduled as one unit; else as bevy."""
+    return f"static:{':'.join(map(str, sizes))}/lowest-layer/layer-srtf/lfu/none"
+
+
+def with_lfu(prefetcher: str) -> str:
+    """A prefetching rival with bevy's eviction."""
+    return f"lockstep/lowest-layer/layer-srtf/lfu/{prefetcher}"
+
+
+def ordered(compute_order: str, fetch_order: str) -> str:
+    """Bevy with other orders."""
+    return f"runahead/{compute_order}/{fetch_order}/lfu/none"
+
+
+def rivals(quick: bool) -> tuple[str, ...]:
+    """The baselines of the figure over concurrency."""
+    return (*PLAIN, "specmd", "finemoe") if quick else RIVALS
