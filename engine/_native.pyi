@@ -75,6 +75,7 @@ def simulate(
     head_ms: float = 0.0,
     head_request_ms: float = 0.0,
     link_bytes_per_s: float,
+    link_in_order: bool = False,
     link_latency_ms: float = 0.0,
     n_readers: int = 8,
     interference: float = 0.0,

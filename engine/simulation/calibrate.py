@@ -108,6 +108,7 @@ def calibrate(
         [runs[FITTED[1], n] for n in plan.requests],
         record_bytes=round(info.experts_total_bytes / info.n_experts_total),
         n_readers=engine.options.n_readers,
+        link_in_order=plan.link.emulated,
     )
     residuals = [
         check(
@@ -134,7 +135,12 @@ def calibrate(
 
 
 def fit_machine(
-    lockstep: Sequence[Observed], runahead: Sequence[Observed], *, record_bytes: int, n_readers: int
+    lockstep: Sequence[Observed],
+    runahead: Sequence[Observed],
+    *,
+    record_bytes: int,
+    n_readers: int,
+    link_in_order: bool = False,
 ) -> MachineModel:
     """The costs that fit runs of these two schedules best, by least squares."""
     every = [*lockstep, *runahead]
@@ -170,6 +176,7 @@ def fit_machine(
         link_bytes_per_s=float(1e3 / per_byte),
         link_latency_ms=float(latency),
         n_readers=n_readers,
+        link_in_order=link_in_order,
         interference=interference,
         record_bytes=record_bytes,
     )

@@ -34,6 +34,8 @@ class MachineModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         front_ms: Attention and router of layer 0 for all requests; front_request_ms more for each.
         group_ms: One group; expert_ms more for each distinct expert, job_ms for each job.
         head_ms: LM head and sampling for all requests; head_request_ms more for each.
+        link_in_order: Reads get the whole link one after the other, as when it is emulated; else
+            they share it evenly.
         link_latency_ms: Of every read, before its bytes flow.
         n_readers: Reads at a time.
         interference: While bytes flow over the link, compute takes 1 + interference times as long.
@@ -54,6 +56,7 @@ class MachineModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     interference: float
     front_request_ms: float = 0.0
     head_request_ms: float = 0.0
+    link_in_order: bool = False
     model: str = ""
     record_bytes: int = 0
     residuals: tuple[Residual, ...] = ()

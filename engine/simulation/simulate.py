@@ -106,6 +106,7 @@ def simulate(
             head_ms=machine.head_ms,
             head_request_ms=machine.head_request_ms,
             link_bytes_per_s=machine.link_bytes_per_s,
+            link_in_order=machine.link_in_order,
             link_latency_ms=machine.link_latency_ms,
             n_readers=machine.n_readers,
             interference=machine.interference,

@@ -91,8 +91,8 @@ nb::dict simulate(const Experts& experts, int32_t n_expert, const nb::object& pr
                   const nb::object& lookahead, const std::string& policy, int32_t slots,
                   uint64_t record_bytes, double front_ms, double front_request_ms, double group_ms,
                   double expert_ms, double job_ms, double head_ms, double head_request_ms,
-                  double link_bytes_per_s, double link_latency_ms, int32_t n_readers,
-                  double interference, bool timeline) {
+                  double link_bytes_per_s, bool link_in_order, double link_latency_ms,
+                  int32_t n_readers, double interference, bool timeline) {
   RoutingTrace trace;
   trace.n_step = size_of(experts, 0);
   trace.n_request = size_of(experts, 1);
@@ -108,9 +108,9 @@ nb::dict simulate(const Experts& experts, int32_t n_expert, const nb::object& pr
       held_lookahead.array ? static_cast<int32_t>(held_lookahead.array->shape(3)) : 0;
   SimulationOptions options;
   options.policy = parse_simulated_policy(policy);
-  options.cost = {front_ms,        front_request_ms, group_ms,        expert_ms,
-                  job_ms,          head_ms,          head_request_ms, link_bytes_per_s,
-                  link_latency_ms, n_readers,        interference};
+  options.cost = {front_ms,      front_request_ms, group_ms,        expert_ms,
+                  job_ms,        head_ms,          head_request_ms, link_bytes_per_s,
+                  link_in_order, link_latency_ms,  n_readers,       interference};
   options.slots = {slots};
   options.record_bytes = {record_bytes};
   options.record_timeline = timeline;
@@ -147,9 +147,9 @@ void bind_simulation(nb::module_& m) {
         nb::arg("slots"), nb::arg("record_bytes"), nb::arg("front_ms") = 0.0,
         nb::arg("front_request_ms") = 0.0, nb::arg("group_ms") = 0.0, nb::arg("expert_ms") = 0.0,
         nb::arg("job_ms") = 0.0, nb::arg("head_ms") = 0.0, nb::arg("head_request_ms") = 0.0,
-        nb::arg("link_bytes_per_s"), nb::arg("link_latency_ms") = 0.0, nb::arg("n_readers") = 8,
-        nb::arg("interference") = 0.0, nb::arg("timeline") = false,
-        "Run a routing trace on a virtual machine.");
+        nb::arg("link_bytes_per_s"), nb::arg("link_in_order") = false,
+        nb::arg("link_latency_ms") = 0.0, nb::arg("n_readers") = 8, nb::arg("interference") = 0.0,
+        nb::arg("timeline") = false, "Run a routing trace on a virtual machine.");
   m.def(
       "parse_simulated_policy",
       [](const std::string& text) { return to_string(parse_simulated_policy(text)); },

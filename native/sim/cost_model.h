@@ -16,7 +16,8 @@ struct CostModel {
   double job_ms = 0;              //   and per job
   double head_ms = 0;             // LM head and sampling, all requests together: fixed,
   double head_request_ms = 0;     //   and per request
-  double link_bytes_per_s = 1e9;  // shared evenly by the reads that transfer
+  double link_bytes_per_s = 1e9;  // of all reads together
+  bool link_in_order = false;     // one read after the other, as LinkPace does; else shared evenly
   double link_latency_ms = 0;     // of every read, before its bytes flow; latencies overlap
   int32_t n_readers = 8;          // reads in flight at most
   // While bytes flow over the link, compute takes 1 + interference times as long; 0: they share

@@ -1,8 +1,9 @@
 // sim/virtual_link.h
 //
 // VirtualLink is the link on a virtual clock: up to n_readers reads at once, missing experts and
-// prefetches alike; each first waits for the latency, then shares the bandwidth evenly with the
-// others that transfer.
+// prefetches alike. Each first waits for the latency; then it shares the bandwidth evenly with the
+// others that transfer, or (CostModel::link_in_order) has all of it as soon as those that began
+// before have ended.
 //
 // Time moves only in advance(), by at most next_change_ms(): within that time no rate changes.
 
@@ -45,17 +46,23 @@ class VirtualLink {
  private:
   struct Reader {
     bool active = false;
+    uint64_t number = 0;  // of its read
     double latency_left_ms = 0;
     double bytes_left = 0;
     Read read{};
+    [[nodiscard]] bool transfers() const { return active && latency_left_ms <= 0; }
   };
   [[nodiscard]] int64_t n_transferring() const;
-  // The bytes per ms that each transferring read gets.
-  [[nodiscard]] double rate() const;
-  [[nodiscard]] static double left_ms(const Reader& reader, double rate);
+  // Which reader has the bandwidth to itself; nullptr: those that transfer share it.
+  [[nodiscard]] const Reader* only() const;
+  // Until the latency or the transfer ends, `each` bytes per ms for those that share.
+  [[nodiscard]] double left_ms(const Reader& reader, const Reader* only, double each) const;
+  [[nodiscard]] double share() const;
 
   double bytes_per_ms_;
   double latency_ms_;
+  bool in_order_;
+  uint64_t n_read_ = 0;
   size_t n_active_ = 0;
   std::vector<Reader> readers_;
 };

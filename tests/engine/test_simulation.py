@@ -67,6 +67,9 @@ def test_interference_slows_compute_exactly_while_bytes_flow() -> None:
         ({"link_latency_ms": 10.0}, 23.0),
         ({"n_readers": 2, "link_latency_ms": 10.0}, 13.0),
         ({"link_bytes_per_s": 1e8}, 21.0),
+        ({"n_readers": 2}, 3.0),  # both end at 2, and run as one group
+        ({"n_readers": 2, "link_in_order": True, "group_ms": 3.0}, 7.0),
+        ({"n_readers": 2, "link_in_order": False, "group_ms": 3.0}, 5.0),
     ],
 )
 def test_every_cost_counts(cost: dict[str, float], step_ms: float) -> None:

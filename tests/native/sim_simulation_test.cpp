@@ -205,6 +205,38 @@ TEST_CASE("a late reader shares the bandwidth with those before it") {
   CHECK_FALSE(link.is_busy());
 }
 
+TEST_CASE("a link that serves in order gives all of itself to the read that began first") {
+  CostModel cost;
+  cost.link_bytes_per_s = 1e9;
+  cost.link_in_order = true;
+  cost.link_latency_ms = 0.5;
+  cost.n_readers = 3;
+  VirtualLink link(cost);
+  std::vector<VirtualLink::Read> ended;
+  for (int32_t expert = 0; expert < 3; ++expert) {
+    link.start({{0, expert}, SlotId{expert}, RequestId{0}}, 1'000'000, 0, 0);
+  }
+  double now = 0;
+  std::vector<double> ends;
+  while (link.is_busy()) {
+    const double ms = link.next_change_ms();
+    now += ms;
+    const size_t n_before = ended.size();
+    link.advance(ms, ended);
+    if (ended.size() > n_before) {
+      ends.push_back(now);
+      if (ends.size() == 1) {  // in the first one's place, but last in the order
+        link.start({{0, 3}, SlotId{3}, RequestId{0}}, 1'000'000, 0, now);
+      }
+    }
+  }
+  REQUIRE(ended.size() == 4);
+  for (size_t i = 0; i < 4; ++i) {
+    CHECK(ended[i].fetch.id.expert == static_cast<int32_t>(i));
+    CHECK(ends[i] == doctest::Approx(1.5 + static_cast<double>(i)));
+  }
+}
+
 TEST_CASE("with every expert resident a step is one group per layer") {
   const RoutingTrace once = random_trace(1, 4, 6, 8, 2, 3);
   RoutingTrace trace = once;
