@@ -32,9 +32,8 @@ Engine::Engine(const std::string& model_path, const EngineOptions& options,
             KvCache(hparams_, model_.device().buffer_type(), options_.model.context));
       }) {
   check_between("n_readers", options.fetcher.n_readers, 1, 64);
-  feed_ =
-      std::make_unique<ExpertFeed>(model_.store(), model_.pools(), options.policy,
-                                   shape_of(hparams_), options.fetcher);
+  feed_ = std::make_unique<ExpertFeed>(model_.store(), model_.pools(), options.policy,
+                                       shape_of(hparams_), options.fetcher);
   const int32_t max_requests = options.model.max_requests;
   const int32_t chunk = options.model.prefill_chunk;
   memory_ =

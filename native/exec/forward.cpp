@@ -26,8 +26,8 @@ Forward::Forward(Device& device, const Family& family, const Hparams& hparams, D
 
 JobGraph& Forward::job_graph(Start start, Layers layers, const Batch& batch) {
   if (!batch.decode) {
-    chunk_job_ =
-        std::make_unique<JobGraph>(start, layers, batch, ScoreNeeds{}, family_, hparams_, nullptr, memory_);
+    chunk_job_ = std::make_unique<JobGraph>(start, layers, batch, ScoreNeeds{}, family_, hparams_,
+                                            nullptr, memory_);
     chunk_job_->graph().allocate_from(shared_.get());
     return *chunk_job_;
   }
@@ -38,8 +38,8 @@ JobGraph& Forward::job_graph(Start start, Layers layers, const Batch& batch) {
     jobs_.splice(jobs_.begin(), jobs_, found);
     return *found->second;
   }
-  auto job =
-      std::make_unique<JobGraph>(start, layers, batch, scores_, family_, hparams_, &exactness_, memory_);
+  auto job = std::make_unique<JobGraph>(start, layers, batch, scores_, family_, hparams_,
+                                        &exactness_, memory_);
   job->graph().allocate(device_.buffer_type());
   cached_bytes_ += job->graph().memory_bytes();
   jobs_.emplace_front(std::move(key), std::move(job));

@@ -7,8 +7,7 @@ namespace {
 
 int32_t n_nodes(const Batch& batch, const ScoreNeeds& scores, const Hparams& hparams) {
   const int32_t n_lanes = static_cast<int32_t>(batch.lanes.size());
-  return 256 + 32 * n_lanes + 32 * hparams.n_expert_used +
-         scores.n_lookahead * (8 + 4 * n_lanes);
+  return 256 + 32 * n_lanes + 32 * hparams.n_expert_used + scores.n_lookahead * (8 + 4 * n_lanes);
 }
 
 // The routers behind layers.next that are asked, too.

@@ -80,8 +80,8 @@ class JobGraph {
   ggml_tensor* kv_rows_ = nullptr;    // I64 [n]
   ggml_tensor* mask_ = nullptr;       // F16 [n_kv, n], prefill
   Routing routing_{};
-  ggml_tensor* probabilities_ = nullptr;   // F32 [n_expert, n]
-  std::vector<ggml_tensor*> lookahead_;    // the same, of later routers
+  ggml_tensor* probabilities_ = nullptr;  // F32 [n_expert, n]
+  std::vector<ggml_tensor*> lookahead_;   // the same, of later routers
 };
 
 }  // namespace runahead

@@ -21,7 +21,7 @@ struct RoutingRows {
   std::vector<int32_t> step, request, layer;  // [n]
   std::vector<int32_t> experts;               // [n, n_expert_used]
   std::vector<float> probabilities;           // [n, n_expert]
-  std::vector<float> lookahead;  // [n, n_lookahead, n_expert], 0 beyond the last layer
+  std::vector<float> lookahead;               // [n, n_lookahead, n_expert], 0 beyond the last layer
   int32_t n_lookahead = 0;
   uint64_t dropped = 0;  // rows that found no room
 };

@@ -134,12 +134,11 @@ void Stepper::issue(State& state, int32_t layer, const RoutingResult& routing, s
   state.experts.assign(routing.experts.begin() + begin, routing.experts.begin() + end);
   state.weights.assign(routing.weights.begin() + begin, routing.weights.begin() + end);
   RouterScores scores = scores_of(routing, column);
-  routing_log_.add(step_, {state.request->id, layer, state.experts, scores.probabilities,
-                           scores.lookahead, 0});
+  routing_log_.add(
+      step_, {state.request->id, layer, state.experts, scores.probabilities, scores.lookahead, 0});
   const auto n_ahead = static_cast<size_t>(prefetcher_needs_.n_lookahead * hparams_.n_expert);
   scores.lookahead = scores.lookahead.first(std::min(scores.lookahead.size(), n_ahead));
-  const auto issued =
-      feed_.scheduler().routed(state.request->id, layer, state.experts, scores);
+  const auto issued = feed_.scheduler().routed(state.request->id, layer, state.experts, scores);
   feed_.issued(issued);
   tracer_.cache_decisions(state.request->id, issued, hparams_.n_expert);
 }

@@ -15,9 +15,10 @@
 //   Prefetcher sees no embedding and is first asked after the first router. So the first job of a
 //   token predicts all layers up to the distance, from the map whose first layer is most alike:
 //   that router reads little more than the embedding. Layer 0 itself is never predicted.
-// - Their code predicts, from each layer, all layers beyond the distance, and counts the distance
-//   from the next layer. Here each job predicts the one layer at the distance, as in the paper: the
-//   next job predicts the next one, from a longer trajectory, before a reader would get so far.
+// - Their code predicts, from each layer l, all layers from l + 1 + distance on. Here each job
+//   predicts layer l + distance only: the next job predicts the next layer, from a longer
+//   trajectory, before a reader would get so far, since the nearest layer is read first.
+// - Their code stops with the last expert before the mass is reached; here it is reached.
 // - A full store replaces the map most similar to the new one, as theirs does, but by trajectory
 //   only; they mix in the embedding's similarity with weight distance / n_layer.
 // - The store starts empty and learns from decoded tokens; they fill it from earlier prompts or, in

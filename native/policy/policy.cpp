@@ -129,7 +129,7 @@ const std::vector<std::pair<std::string, Policy>>& presets() {
       {"mixtral-offloading", {"lockstep", "lowest-layer", "layer-srtf", "lru", "next-router"}},
       {"specmd", {"lockstep", "lowest-layer", "layer-srtf", "least-stale", "specmd"}},
       {"finemoe", {"lockstep", "lowest-layer", "layer-srtf", "finemoe", "finemoe"}},
-      {"promoe", {"lockstep", "lowest-layer", "layer-srtf", "lru", "promoe"}},
+      {"promoe", {"lockstep", "lowest-layer", "layer-srtf", "lfu", "promoe"}},
       {"prescope", {"lockstep", "lowest-layer", "layer-srtf", "lfu", "prescope"}},
       {"bevy+prefetch", {"runahead", "lowest-layer", "layer-srtf", "lfu", "next-router"}},
   };

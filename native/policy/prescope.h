@@ -20,8 +20,7 @@
 //
 // What differs from the paper, and why:
 // - Their predictor reads hidden states, compressed by PCA, and is trained offline; see
-//   policy/promoe.h. The ends are an eighth of the layers each; the paper divides by measured
-//   traits of each model.
+//   policy/promoe.h. That the ends are an eighth of the layers each is our choice.
 // - Their schedule takes measured times of CPU, GPU and PCIe and also chooses on which device an
 //   expert runs. A Prefetcher has no clock and experts run on one device. So the link is measured
 //   in reads per layer, by counting those that end between two jobs of a request, and time is

@@ -12,8 +12,9 @@
 //   one linear layer, learned online on the run's own past, over what this layer's router and the
 //   later one see of the current hidden state. Those are two projections of it, one of them made
 //   for the very choice that is predicted. It begins as good as the later router asked early.
-// - The stride is 2, ours: with one layer the reads come late, and each further layer costs
-//   accuracy. The first job of a token also predicts the layers before the stride.
+// - The stride of 2 and naming as many experts as a token uses are our choices: with one layer the
+//   reads come late, and each further layer costs accuracy. The first job of a token also predicts
+//   the layers before the stride.
 // - Chunked transfers and reordering the experts of a layer are not the prefetcher's to do: here
 //   reads are never preempted midway, and a layer's experts are one kernel.
 

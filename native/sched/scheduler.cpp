@@ -77,8 +77,7 @@ std::span<const IssuedExpert> Scheduler::routed(RequestId request, int32_t layer
   } else {
     become_ready(*job);
   }
-  prefetches_.routed(
-      {request, layer, experts, scores.probabilities, scores.lookahead, n_queued()});
+  prefetches_.routed({request, layer, experts, scores.probabilities, scores.lookahead, n_queued()});
   return issued_;
 }
 

@@ -200,7 +200,7 @@ class Scheduler {
   // The first n_jobs_, in the order of step_started; the rest keep their memory.
   std::vector<Job> jobs_;
   size_t n_jobs_ = 0;
-  std::vector<Queued> queue_;  // in the order of queueing
+  std::vector<Queued> queue_;        // in the order of queueing
   std::vector<ExpertId> in_flight_;  // missing experts being read
   PrefetchQueue prefetches_;
   std::vector<IssuedExpert> issued_;
