@@ -43,7 +43,12 @@ class Bench:
         self._on_progress = on_progress
         self._on_run = on_run
         self._runner = CaseRunner(
-            engine, max(plan.requests), plan.steps, plan.prompt_tokens, plan.seed
+            engine,
+            max(plan.requests),
+            plan.steps,
+            plan.prompt_tokens,
+            plan.seed,
+            workload=plan.workload,
         )
         self._runs: list[BenchRun] = list(earlier.runs) if earlier else []
         self._first_streams = list(earlier.first_streams) if earlier else []

@@ -38,6 +38,7 @@ class BenchPlan(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int = 3
     prompt_tokens: int = 64
     seed: int = 0
+    workload: str = "short"
 
     def __post_init__(self) -> None:
         for name, low in (("steps", 4), ("rounds", 1), ("prompt_tokens", 1)):

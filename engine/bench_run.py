@@ -50,13 +50,14 @@ class CaseRunner:
         prompt_tokens: int,
         seed: int = 0,
         warm_up: int | None = None,
+        workload: str = "short",
     ):
         self._engine = engine
         self._steps = steps
         self._warm_up = steps // 2 if warm_up is None else warm_up
         self._seed = seed
         self._prompts = bench_prompts(
-            lambda text: engine.tokenize(text), max_requests, prompt_tokens
+            lambda text: engine.tokenize(text), max_requests, prompt_tokens, workload
         )
         self._sessions: list[SessionId] = []
 

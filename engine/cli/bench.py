@@ -21,6 +21,7 @@ from engine.cli.generate import STAGES
 from engine.cli.terminal import native_progress, note, progress_bars, stdout, visible
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
+from engine.workloads import PROMPT_TOKENS, WORKLOADS
 
 
 def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -63,8 +64,9 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--steps", type=positive, default=96, metavar="N", help="default: 96")
     parser.add_argument("--rounds", type=positive, default=3, metavar="N", help="default: 3")
+    parser.add_argument("--workload", choices=WORKLOADS, default="short", help="default: short")
     parser.add_argument(
-        "--prompt-tokens", type=positive, default=64, metavar="N", help="default: 64"
+        "--prompt-tokens", type=positive, metavar="N", help="default: what suits the workload"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N")
     parser.add_argument(
@@ -93,8 +95,9 @@ def run(args: argparse.Namespace) -> int:
         links=args.link,
         steps=args.steps,
         rounds=args.rounds,
-        prompt_tokens=args.prompt_tokens,
+        prompt_tokens=args.prompt_tokens or PROMPT_TOKENS[args.workload],
         seed=args.seed,
+        workload=args.workload,
     )
     if args.routing:
         if args.json:

@@ -7,6 +7,7 @@ from engine import errors
 from engine.cache_size import CacheSize
 from engine.cli.arguments import Commands, add_engine_arguments, listed, positive
 from engine.link_speed import LinkSpeed
+from engine.workloads import WORKLOADS
 
 
 def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -65,6 +66,8 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         metavar="SPEED,...",
         help="of the figure over speeds",
     )
+    group.add_argument("--workload", choices=WORKLOADS, help="default: short")
+    group.add_argument("--prompt-tokens", type=positive, metavar="N")
     add_engine_arguments(parser)
     parser.set_defaults(run=run)
 

@@ -28,6 +28,7 @@ from engine.study.runner import Outcome, Progress, run_study
 from engine.study.scope import Scope
 from engine.study.simulated import SimulatedSource
 from engine.study.source import DataSource
+from engine.workloads import PROMPT_TOKENS
 
 # Where stderr is no terminal, a line of progress is written so often.
 _LINE_EVERY_S = 60.0
@@ -83,6 +84,8 @@ def _scope(args: argparse.Namespace) -> Scope:
         "caches": args.cache,
         "links": args.link,
         "sweep": args.sweep,
+        "workload": args.workload,
+        "prompt_tokens": args.prompt_tokens or PROMPT_TOKENS.get(args.workload),
     }
     return msgspec.structs.replace(
         scope, **{name: value for name, value in given.items() if value is not None}

@@ -6,11 +6,12 @@ import numpy as np
 
 from engine import errors, native, trace
 from engine.bench_plan import BenchCase
+from engine.bench_prompts import bench_prompts
 from engine.bench_run import CaseRunner, MeasuredRun
 from engine.cache_size import CacheSize
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
-from engine.simulation.record import record_trace
+from engine.simulation.record import record_rows, trace_of
 from engine.simulation.routing_trace import RoutingTrace
 from engine.study.estimate import ModelSize
 from engine.study.results import CaseResult, Origin, StepColumns
@@ -84,14 +85,28 @@ class MeasuredSource:
         self._engine.set_link(LinkSpeed())
         self._engine.set_cache_size(CacheSize(fraction=share) if share < 1 else CacheSize())
         self._engine.set_policy("bevy", cold=True)
-        return record_trace(
+        rows = record_rows(
             self._engine,
-            n_request,
+            bench_prompts(
+                lambda text: self._engine.tokenize(text),
+                n_request,
+                self._scope.prompt_tokens,
+                self._scope.workload,
+            ),
             routing_steps(self._scope, n_request),
-            n_lookahead=min(_LOOKAHEAD, self._engine.info.n_layer - 1),
-            prompt_tokens=self._scope.prompt_tokens,
-            stepped=stepped,
+            0,
+            min(_LOOKAHEAD, info.n_layer - 1),
+            stepped,
         )
+        found = trace_of(
+            rows,
+            n_request,
+            model=self._engine.model.title,
+            record_bytes=round(info.experts_total_bytes / info.n_experts_total),
+        )
+        if found is None:
+            raise errors.EngineError(f"No step had all {n_request} requests active")
+        return found
 
     def _runner(self) -> CaseRunner:
         scope = self._scope
@@ -102,6 +117,7 @@ class MeasuredSource:
                 scope.total_steps(self.max_requests),
                 scope.prompt_tokens,
                 warm_up=scope.warm_up,
+                workload=scope.workload,
             )
         return self._made_runner
 
@@ -143,6 +159,7 @@ def _origin(engine: Engine, scope: Scope) -> Origin:
             "readers": str(engine.options.n_readers),
             "warm-up steps": str(scope.warm_up),
             "measured steps": str(scope.steps),
+            "workload": scope.workload,
             "prompt tokens": str(scope.prompt_tokens),
             **{name: versions()[name] for name in ("runahead", "llama-cpp-python")},
         },

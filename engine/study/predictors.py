@@ -63,10 +63,11 @@ def learned(
 ) -> Scores:
     """ProMoE: a predictor trained on the first `n_train` steps, one per layer.
 
-    A linear model by ridge regression; its inputs are what stands at layer l - stride: that
-    router's probabilities and, where recorded, what the target's router says of it. (ProMoE's own
-    reads hidden states, which a trace does not hold.) The strength of regularisation is chosen by
-    generalised cross-validation, per layer. Steps of the training are foretold too.
+    It begins with what the target's router says of the state at layer l - stride, where that is
+    recorded; what this leaves is fitted by ridge regression to the same and to the probabilities
+    at that layer. (ProMoE's own reads hidden states, which a trace does not hold.) The strength of
+    regularisation is chosen by generalised cross-validation, per layer. Steps of the training are
+    foretold too.
     """
     n_step, n_request, n_layer, n_expert = probabilities.shape
     scores = np.full((n_step, n_layer, n_expert), np.nan, dtype=np.float32)
@@ -75,16 +76,27 @@ def learned(
     ahead = lookahead is not None and lookahead.shape[3] >= stride
     for il in range(stride, n_layer):
         inputs = [_logs(probabilities[:, :, il - stride])]
+        base = np.zeros((n_step, n_request, n_expert))
         if ahead and lookahead is not None:
             inputs.append(_logs(lookahead[:, :, il - stride, stride - 1]))
+            base = _by_own_input(inputs[1], chosen[:, :, il], n_train)
         x = np.concatenate(inputs, axis=2)
         foretold = _ridge(
             x[:n_train].reshape(-1, x.shape[2]),
-            chosen[:n_train, :, il].reshape(-1, n_expert),
+            (chosen[:n_train, :, il] - base[:n_train]).reshape(-1, n_expert),
             x.reshape(-1, x.shape[2]),
         )
-        scores[:, il] = foretold.reshape(n_step, n_request, n_expert).max(axis=1)
+        scores[:, il] = (base + foretold.reshape(base.shape)).max(axis=1)
     return scores
+
+
+def _by_own_input(
+    x: NDArray[np.float64], y: NDArray[np.float32], n_train: int
+) -> NDArray[np.float64]:
+    """Each expert's chance as one cubic of its own input, fitted to the first steps."""
+    curve = np.polynomial.Polynomial.fit(x[:n_train].ravel(), y[:n_train].ravel(), 3)
+    low, high = curve.domain
+    return np.asarray(curve(np.clip(x, low, high)), dtype=np.float64)
 
 
 def _logs(probabilities: NDArray[Any]) -> NDArray[np.float64]:
@@ -92,7 +104,7 @@ def _logs(probabilities: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _ridge(
-    x: NDArray[np.float64], y: NDArray[np.float32], at: NDArray[np.float64]
+    x: NDArray[np.float64], y: NDArray[np.float64], at: NDArray[np.float64]
 ) -> NDArray[np.float32]:
     """Fit y by x, [samples, inputs], and evaluate at other inputs."""
     mean, spread = x.mean(axis=0), x.std(axis=0) + 1e-9

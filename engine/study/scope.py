@@ -33,6 +33,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     warm_up: int
     steps: int
     prompt_tokens: int
+    workload: str = "short"
 
     def __post_init__(self) -> None:
         for name in ("requests", "caches", "links", "rounds", "steps", "prompt_tokens"):
@@ -80,8 +81,8 @@ QUICK = Scope(
     links=_links("2GB/s"),
     sweep=_links("1GB/s", "2GB/s", "full"),
     rounds=1,
-    warm_up=8,
-    steps=8,
+    warm_up=6,
+    steps=6,
     prompt_tokens=8,
 )
 

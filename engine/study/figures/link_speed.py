@@ -24,10 +24,12 @@ _OTHERS = ("llama.cpp", "lockstep-lfu", "specmd", "prescope")
 
 def cases(scope: Scope) -> list[BenchCase]:
     """Every speed and policy."""
-    others = ("lockstep-lfu",) if scope.quick else _OTHERS
-    return [
-        scope.case(policy, link=link) for link in scope.sweep for policy in (OURS, _RIVAL, *others)
-    ]
+    return [scope.case(policy, link=link) for link in scope.sweep for policy in _policies(scope)]
+
+
+def _policies(scope: Scope) -> tuple[str, ...]:
+    """In the order of drawing."""
+    return (*(("lockstep-lfu",) if scope.quick else _OTHERS), _RIVAL, OURS)
 
 
 def draw(data: StudyData) -> Drawn:
@@ -36,7 +38,7 @@ def draw(data: StudyData) -> Drawn:
     table = compare.table(data, wanted)
     speeds = {link: gbps for link in data.scope.sweep if (gbps := _gbps(data, link))}
     picture, (speed, relative) = style.panels(2, width=9.4, height=3.9)
-    for policy in (*_OTHERS, _RIVAL, OURS):
+    for policy in _policies(data.scope):
         points, ratios = [], []
         for link, gbps in speeds.items():
             case = data.scope.case(policy, link=link)
