@@ -121,7 +121,7 @@ def _show(found: MachineModel, path: Path) -> None:
     out = stdout()
     out.print(f"{path}: {visible(found.summary())}", markup=False, soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1))
-    table.add_column("what", no_wrap=True)
+    table.add_column("of each run's second half", no_wrap=True)
     for name in ("measured", "simulated", "off by"):
         table.add_column(name, justify="right", no_wrap=True)
     for each in found.residuals:

@@ -13,7 +13,7 @@ from engine.cache_size import CacheSize
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
 from engine.simulation.decoded import Decoded
-from engine.simulation.fitting import fit_costs
+from engine.simulation.fitting import fit_typical
 from engine.simulation.machine import MachineModel, Residual
 from engine.simulation.observed import Numbers, Observed, observe
 from engine.simulation.record import record_rows
@@ -23,6 +23,8 @@ from engine.versions import machine
 
 # Waits of lockstep tell the link's speed, groups of runahead how reading disturbs computing.
 FITTED = ("lockstep-lfu", "bevy")
+# The share of groups that interference is judged by: those nearest to the fit.
+_TYPICAL = 0.9
 # What reading may at most cost the compute beside it.
 _MOST_INTERFERENCE = 2.0
 # Layers of lookahead that prefetchers are simulated with.
@@ -142,7 +144,7 @@ def fit_machine(
     n_readers: int,
     link_in_order: bool = False,
 ) -> MachineModel:
-    """The costs that fit runs of these two schedules best, by least squares."""
+    """The costs that fit what is typical of runs of these two schedules, by least squares."""
     every = [*lockstep, *runahead]
     interference, group = _fit_groups(np.concatenate([run.groups for run in every]))
     front = _fit_per_request(every, [run.front_ms for run in every])
@@ -154,7 +156,7 @@ def fit_machine(
         )
     # Readers begin together and, as records are equal, end together: one latency per round.
     rounds = np.ceil(waits[:, 0] / n_readers)
-    latency, per_byte = fit_costs(
+    latency, per_byte = fit_typical(
         np.stack([rounds, waits[:, 0] * record_bytes], axis=1), waits[:, 1]
     )
     if per_byte <= 0:
@@ -191,7 +193,7 @@ def check(
     n_expert: int,
     decoded: Decoded | None = None,
 ) -> Residual:
-    """The mean step of the second half of a run, measured and simulated over its own routing.
+    """The median step of the second half of a run, measured and simulated over its own routing.
 
     `decoded` has the scores of the same requests, for a policy that prefetches.
     """
@@ -210,10 +212,10 @@ def check(
     simulated = simulate(trace, machine=model, policy=policy, cache_fraction=fraction)
     skip = len(run.step_ms) // 2
     return Residual(
-        what=f"step, {policy}, {run.n_request} requests",
+        what=f"median step, {policy}, {run.n_request} requests",
         unit="ms",
-        given=float(run.step_ms[skip:].mean()),
-        predicted=simulated.mean("step_ms", skip),
+        given=float(np.median(run.step_ms[skip:])),
+        predicted=float(np.median(simulated.steps["step_ms"][skip:])),
     )
 
 
@@ -230,12 +232,12 @@ def _fit_groups(groups: Numbers) -> tuple[float, Numbers]:
     def fit(interference: float) -> tuple[float, Numbers]:
         # The work that was done, in undisturbed time.
         work = duration - beside_reads * interference / (1 + interference)
-        cost = fit_costs(columns, work)
+        cost = fit_typical(columns, work)
         # Compared as durations, so that a larger interference does not win by shrinking all.
         share = np.divide(beside_reads, duration, out=np.zeros_like(duration), where=duration > 0)
         predicted = columns @ cost / (1 - share * interference / (1 + interference))
-        off = predicted - duration
-        return float(off @ off), cost
+        off = np.sort((predicted - duration) ** 2)
+        return float(off[: round(_TYPICAL * len(off))].sum()), cost
 
     tried = [(*fit(x), float(x)) for x in np.linspace(0, _MOST_INTERFERENCE, 81)]
     _, cost, interference = min(tried, key=lambda found: found[0])
@@ -250,4 +252,4 @@ def _fit_per_request(runs: Sequence[Observed], times: Sequence[Numbers]) -> Numb
         ]
     )
     columns = np.stack([np.ones_like(requests), requests], axis=1)
-    return fit_costs(columns, np.concatenate(times))
+    return fit_typical(columns, np.concatenate(times))

@@ -7,6 +7,11 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
 
+# Of fit_typical: how often, how many times the median distance is far, and what rounding makes.
+_N_TRIM = 3
+_FAR = 4.0
+_SMALL = 1e-6
+
 
 def fit_costs(columns: Numbers, times: Numbers) -> Numbers:
     """The x >= 0 that brings columns [n, k] @ x [k] nearest to times [n].
@@ -33,3 +38,19 @@ def fit_costs(columns: Numbers, times: Numbers) -> Numbers:
                 best[list(used)] = x / scale[list(used)]
                 best_error = error
     return best
+
+
+def fit_typical(columns: Numbers, times: Numbers) -> Numbers:
+    """As fit_costs, of what is typical: times far from the fit are left out, and it is done again.
+
+    A read that the disk delays, or a group whose core another program takes, says nothing about
+    what reading and computing cost.
+    """
+    kept = np.ones(len(times), dtype=np.bool_)
+    x = fit_costs(columns, times)
+    for _ in range(_N_TRIM):
+        off = np.abs(columns @ x - times)
+        limit = _FAR * float(np.median(off[kept])) + _SMALL * float(np.abs(times).max(initial=0.0))
+        kept = off <= limit
+        x = fit_costs(columns[kept], times[kept])
+    return x

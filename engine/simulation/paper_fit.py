@@ -32,8 +32,9 @@ HEAD_MS = 4.0
 LATENCY_MS = 0.1
 N_READERS = 8
 
+# Assumed, see thor().
 THOR_LINK_BYTES_PER_S = 10e9
-THOR_COMPUTE = 0.5
+THOR_COMPUTE = 0.4
 
 
 def distinct_experts(n_request: float) -> float:
@@ -96,10 +97,11 @@ def thor() -> MachineModel:
         name="thor",
         title="NVIDIA Jetson AGX Thor (simulated)",
         source="Simulated, after the Bevy paper (arXiv 2611.04794), whose text gives no time of"
-        " this machine; a rough sketch. Assumed: compute costs half of those fitted for the M6,"
-        " with which eight requests are bound by the link up to 40 % of the experts cached, as"
-        " section 5.2.2 says; a link of 10 GB/s, two thirds of what the SSD (Samsung 9100 PRO) is"
-        " sold with; latency and readers as for the M6.",
+        " this machine; a rough sketch. Assumed: a link of 10 GB/s, two thirds of what the SSD"
+        " (Samsung 9100 PRO) is sold with; compute costs 0.4 of those fitted for the M6, with which"
+        " eight requests are bound by the link up to 40 % of the experts cached and their step is"
+        " some ms longer than the link is busy, as in section 5.2.2; latency and readers as for the"
+        " M6.",
         link_bytes_per_s=THOR_LINK_BYTES_PER_S,
         residuals=(),
         **costs,

@@ -15,15 +15,18 @@ def made_up_trace(
     *,
     n_lookahead: int = 0,
     skew: float = 1.0,
+    topic: float | None = None,
     seed: int = 0,
     record_bytes: int = 1_000_000,
 ) -> RoutingTrace:
-    """Scores are those that the experts were chosen by; lookahead's are noisy ones of them."""
+    """`skew`: how much all requests like the same experts; `topic`: each its own (as `skew`).
+
+    Scores are those that the experts were chosen by; lookahead's are noisy ones of them."""
     rng = np.random.default_rng(seed)
     liked = rng.normal(size=(n_layer, n_expert)) * skew
-    topic = rng.normal(size=(n_request, n_layer, n_expert)) * skew
+    own = rng.normal(size=(n_request, n_layer, n_expert)) * (skew if topic is None else topic)
     noise = rng.normal(size=(n_step, n_request, n_layer, n_expert))
-    scores = _softmax(liked + topic + noise)
+    scores = _softmax(liked + own + noise)
     experts = np.argsort(-scores, axis=-1)[..., :n_used]
     lookahead = None
     if n_lookahead:
