@@ -34,6 +34,8 @@ class Eviction {
   [[nodiscard]] virtual ExpertId victim() const = 0;
 
   // For those policies that want to know.
+  // A job asks for `id`, which is absent; victim() may be next, to make room for it.
+  virtual void missed(ExpertId /*id*/) {}
   // `id` leaves the cache: evicted (not_evictable() follows), or its fetch failed or was withdrawn.
   virtual void left(ExpertId /*id*/) {}
   // All requests begin their next pass through the layers.

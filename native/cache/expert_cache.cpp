@@ -60,6 +60,7 @@ std::optional<Acquired> ExpertCache::acquire(ExpertId id) {
       ++counters_.joined;
       break;
     case Residency::kAbsent: {
+      cls.eviction->missed(id);
       const std::optional<Acquired> loaded = load(id);
       if (!loaded) {
         return std::nullopt;

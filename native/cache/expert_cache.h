@@ -15,8 +15,8 @@
 // are handed out first. Slots in use plus idle ones never exceed the capacity for longer than pins
 // and loads force them to, so memory follows the capacity.
 //
-// All operations but set_capacity, clear, set_eviction, step_started and check_integrity are O(log
-// slots), and they and step_started allocate nothing. Not thread-safe: the owner calls it under its
+// All operations but set_capacity, clear, set_eviction and check_integrity are O(log slots +
+// layers) and allocate nothing. Not thread-safe: the owner calls it under its
 // lock.
 
 #pragma once

@@ -5,39 +5,61 @@
 namespace runahead {
 
 LeastStaleEviction::LeastStaleEviction(int32_t n_layer, int32_t n_expert)
-    : current_(n_layer, n_expert), stale_(n_layer, n_expert) {}
+    : n_layer_(n_layer),
+      n_expert_(n_expert),
+      queues_(n_layer, n_expert, 2 * n_layer),
+      passes_(static_cast<size_t>(n_layer) * static_cast<size_t>(n_expert)) {}
 
 void LeastStaleEviction::used(ExpertId id) {
-  CHECK(!current_.contains(id) && !stale_.contains(id));
+  CHECK(!queues_.contains(id));
+  layer_ = id.layer;
 }
 
 void LeastStaleEviction::evictable(ExpertId id, SlotId) {
-  CHECK(!stale_.contains(id));
-  current_.insert(id, id.layer);
+  // Its use ended, or it arrived, during this pass.
+  queues_.push(current_queue(id.layer), id);
+  pass_of(id) = pass_;
 }
 
 void LeastStaleEviction::not_evictable(ExpertId id, SlotId) {
-  (stale_.contains(id) ? stale_ : current_).erase(id);
+  queues_.erase(id);
 }
 
 ExpertId LeastStaleEviction::victim() const {
-  return stale_.empty() ? current_.first() : stale_.first();
+  for (const int32_t first_queue : {stale_queue(0), current_queue(0)}) {
+    for (int32_t back = 1; back <= n_layer_; ++back) {
+      const int32_t queue = first_queue + (layer_ - back + n_layer_) % n_layer_;
+      if (!queues_.empty(queue)) {
+        return queues_.front(queue);
+      }
+    }
+  }
+  check_failed("some expert is evictable", __FILE__, __LINE__);
+}
+
+void LeastStaleEviction::missed(ExpertId id) {
+  layer_ = id.layer;
 }
 
 void LeastStaleEviction::step_started() {
-  // In their order, so that of one layer the one unused longest stays so.
-  while (!current_.empty()) {
-    const ExpertId id = current_.first();
-    current_.erase(id);
-    stale_.insert(id, id.layer);
+  ++pass_;
+  layer_ = 0;
+  for (int32_t layer = 0; layer < n_layer_; ++layer) {
+    queues_.append(current_queue(layer), stale_queue(layer));
   }
 }
 
 void LeastStaleEviction::predicted(ExpertId id, float) {
-  if (stale_.contains(id)) {
-    stale_.erase(id);
-    current_.insert(id, id.layer);
+  if (queues_.contains(id) && pass_of(id) != pass_) {
+    queues_.erase(id);
+    queues_.push(current_queue(id.layer), id);
+    pass_of(id) = pass_;
   }
+}
+
+uint64_t& LeastStaleEviction::pass_of(ExpertId id) {
+  return passes_[static_cast<size_t>(id.layer) * static_cast<size_t>(n_expert_) +
+                 static_cast<size_t>(id.expert)];
 }
 
 }  // namespace runahead

@@ -96,7 +96,7 @@ TEST_CASE("lfuda ages by evictions, not by fetches that fail") {
   CHECK(cache.use(e(0, 2)) == e(0, 1));
 }
 
-TEST_CASE("least-stale evicts what the current pass has not touched, front layers first") {
+TEST_CASE("least-stale evicts what the current pass has not touched") {
   Cache cache("least-stale", 4);
   cache->step_started();
   cache.use(e(0, 0), 7);  // uses count nothing
@@ -104,12 +104,26 @@ TEST_CASE("least-stale evicts what the current pass has not touched, front layer
   cache.use(e(2, 0));
   cache.use(e(3, 0));
   cache->step_started();
-  cache.use(e(0, 0));  // current again; stale are layers 1, 2, 3
-  CHECK(cache.use(e(1, 1)) == e(1, 0));
-  CHECK(cache.use(e(2, 1)) == e(2, 0));
-  CHECK(cache.use(e(3, 1)) == e(3, 0));
-  CHECK(cache.use(e(3, 2)) == e(0, 0));  // all are current: what the pass left behind first
-  CHECK(cache.use(e(3, 3)) == e(1, 1));
+  cache.use(e(0, 0));  // current again; stale are layers 1, 2, 3, whose turn comes in this order
+  CHECK(cache.use(e(0, 1)) == e(3, 0));
+  CHECK(cache.use(e(0, 2)) == e(2, 0));
+  CHECK(cache.use(e(0, 3)) == e(1, 0));
+  CHECK(cache.use(e(1, 1)) == e(0, 0));  // all are current now
+  CHECK(cache.use(e(1, 2)) == e(0, 1));
+}
+
+TEST_CASE("least-stale evicts from the layer whose turn is furthest away") {
+  Cache cache("least-stale", 4);
+  cache->step_started();
+  for (int32_t layer = 0; layer < kLayers; ++layer) {
+    cache.use(e(layer, 0));
+  }
+  cache->step_started();
+  cache.use(e(2, 0));  // the pass is at layer 2
+  CHECK(cache.use(e(2, 1)) == e(1, 0));
+  CHECK(cache.use(e(2, 2)) == e(0, 0));
+  CHECK(cache.use(e(2, 3)) == e(3, 0));
+  CHECK(cache.use(e(2, 4)) == e(2, 0));
 }
 
 TEST_CASE("least-stale keeps what was prefetched for layers ahead where lru gives it up") {
@@ -141,30 +155,44 @@ TEST_CASE("least-stale breaks ties within a layer by who is unused longest, howe
 
 TEST_CASE("least-stale: an expert that this pass is expected to need is not stale") {
   Cache cache("least-stale", 3);
+  for (const bool predicted_now : {true, false}) {
+    CAPTURE(predicted_now);
+    cache->clear();
+    cache->step_started();
+    cache.use(e(1, 0));
+    cache.use(e(2, 0));
+    cache.use(e(3, 0));
+    cache->step_started();
+    cache->predicted(e(3, 0), 0.4F);
+    if (!predicted_now) {
+      cache->step_started();  // a prediction holds for its pass
+    }
+    CHECK(cache.use(e(0, 0)) == (predicted_now ? e(2, 0) : e(3, 0)));
+    CHECK(cache.use(e(0, 1)) == (predicted_now ? e(1, 0) : e(2, 0)));
+    CHECK(cache.use(e(0, 2)) == (predicted_now ? e(3, 0) : e(1, 0)));
+  }
+}
+
+TEST_CASE("least-stale: of two current experts of a layer, a prediction counts as a use") {
+  Cache cache("least-stale", 2);
   cache->step_started();
   cache.use(e(1, 0));
-  cache.use(e(2, 0));
-  cache.use(e(3, 0));
   cache->step_started();
-  cache->predicted(e(1, 0), 0.4F);
-  CHECK(cache.use(e(0, 0)) == e(2, 0));
-  CHECK(cache.use(e(0, 1)) == e(3, 0));
-  CHECK(cache.use(e(0, 2)) == e(0, 0));
-  cache->step_started();
-  CHECK(cache.use(e(3, 1)) == e(0, 1));
-  CHECK(cache.use(e(3, 2)) == e(0, 2));
-  CHECK(cache.use(e(3, 3)) == e(1, 0));  // a prediction holds for its pass
+  cache.use(e(1, 1));
+  cache->predicted(e(1, 0), 0.5F);
+  cache->predicted(e(1, 1), 0.5F);  // current already
+  CHECK(cache.use(e(2, 0)) == e(1, 1));
 }
 
 TEST_CASE("least-stale: an expert in use across the start of a pass belongs to it") {
   Cache cache("least-stale", 2);
   cache->step_started();
-  REQUIRE(cache->acquire(e(0, 0)).has_value());
-  cache->publish(e(0, 0));
-  cache.use(e(3, 0));
+  REQUIRE(cache->acquire(e(3, 0)).has_value());
+  cache->publish(e(3, 0));
+  cache.use(e(1, 0));
   cache->step_started();
-  cache->release(e(0, 0));
-  CHECK(cache.use(e(1, 0)) == e(3, 0));
+  cache->release(e(3, 0));
+  CHECK(cache.use(e(0, 0)) == e(1, 0));
 }
 
 TEST_CASE("finemoe evicts the lowest product of uses and predicted probability") {
