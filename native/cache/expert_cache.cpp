@@ -86,10 +86,31 @@ std::optional<Acquired> ExpertCache::prefetch(ExpertId id) {
   }
   const std::optional<Acquired> loaded = load(id);
   if (loaded) {
-    entry_of(id).unused_prefetch = true;
+    Class& cls = class_for(id);
+    Entry& entry = entry_of(id);
+    entry.unused_prefetch = true;
+    entry.kept = true;
+    entry.pins = 1;
+    ++cls.n_kept;
+    --cls.n_unpinned_loading;
     ++counters_.prefetched;
   }
   return loaded;
+}
+
+void ExpertCache::let_prefetch_go(ExpertId id) {
+  Entry& entry = entry_of(id);
+  if (entry.kept) {
+    entry.kept = false;
+    --class_for(id).n_kept;
+    release(id);
+  }
+}
+
+void ExpertCache::let_all_prefetches_go() {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    let_prefetch_go(id_of(static_cast<int32_t>(i)));
+  }
 }
 
 void ExpertCache::release(ExpertId id) {
@@ -225,8 +246,8 @@ int32_t ExpertCache::available(int32_t c) const {
   return std::max(0, cls.capacity - cls.in_use) + cls.n_evictable;
 }
 
-int32_t ExpertCache::unpinned_loading(int32_t c) const {
-  return class_at(c).n_unpinned_loading;
+int32_t ExpertCache::lent(int32_t c) const {
+  return class_at(c).n_unpinned_loading + class_at(c).n_kept;
 }
 
 const CacheCounters& ExpertCache::counters() const {
@@ -319,6 +340,7 @@ void ExpertCache::drop_loading(ExpertId id) {
   if (entry.pins == 0) {
     --cls.n_unpinned_loading;
   }
+  cls.n_kept -= entry.kept ? 1 : 0;
   const int32_t slot = entry.slot;
   cls.eviction->left(id);
   cls.owner[static_cast<size_t>(slot)] = -1;
@@ -344,7 +366,7 @@ void ExpertCache::check_integrity() const {
     const Entry& entry = entries_[i];
     const ExpertId id = id_of(static_cast<int32_t>(i));
     if (entry.residency == Residency::kAbsent) {
-      CHECK(entry.slot == -1 && entry.pins == 0 && !entry.unused_prefetch);
+      CHECK(entry.slot == -1 && entry.pins == 0 && !entry.unused_prefetch && !entry.kept);
       continue;
     }
     const int32_t c = class_of(id);
@@ -352,7 +374,9 @@ void ExpertCache::check_integrity() const {
     CHECK(entry.slot >= 0 && entry.slot < geometry_.max_slots[static_cast<size_t>(c)]);
     CHECK(class_at(c).owner[static_cast<size_t>(entry.slot)] == static_cast<int32_t>(i));
     Class& count = seen[static_cast<size_t>(c)];
+    CHECK(!entry.kept || entry.pins > 0);
     ++count.in_use;
+    count.n_kept += entry.kept ? 1 : 0;
     count.n_evictable += is_evictable(entry) ? 1 : 0;
     count.n_unpinned_loading += entry.residency == Residency::kLoading && entry.pins == 0 ? 1 : 0;
   }
@@ -361,6 +385,7 @@ void ExpertCache::check_integrity() const {
     const auto n_idle = static_cast<int32_t>(cls.idle.size());
     CHECK(cls.in_use == seen[c].in_use && cls.n_evictable == seen[c].n_evictable);
     CHECK(cls.n_unpinned_loading == seen[c].n_unpinned_loading);
+    CHECK(cls.n_kept == seen[c].n_kept);
     CHECK(cls.in_use + n_idle <= cls.capacity || (n_idle == 0 && cls.n_evictable == 0));
     CHECK(cls.n_evictable == 0 || is_evictable(entry_of(cls.eviction->victim())));
     std::vector<bool> is_free(cls.owner.size(), false);

@@ -75,7 +75,12 @@ class ExpertCache {
   [[nodiscard]] std::optional<Acquired> acquire(ExpertId id);
   // As a miss of acquire() without a pin, for a predicted expert. nullopt when it is not absent or
   // no slot can be had. The expert stays kLoading (so it is not evicted) until published.
+  // It is kept, as if pinned, until let_prefetch_go(): whatever the eviction thinks of an expert
+  // that nobody has used yet, it was read for jobs that are to come.
   [[nodiscard]] std::optional<Acquired> prefetch(ExpertId id);
+  // Nothing happens when the expert is not kept (any more).
+  void let_prefetch_go(ExpertId id);
+  void let_all_prefetches_go();
   // Drops one pin. A ready expert without pins becomes evictable.
   void release(ExpertId id);
   // The bytes of a loading expert have arrived.
@@ -121,9 +126,9 @@ class ExpertCache {
   [[nodiscard]] int32_t in_use(int32_t c) const;
   // Slots that acquire() could hand out now: free + evictable.
   [[nodiscard]] int32_t available(int32_t c) const;
-  // Loading experts without a pin (prefetched, or left by a job that was cancelled): they hold
-  // slots that no running job accounts for until they arrive.
-  [[nodiscard]] int32_t unpinned_loading(int32_t c) const;
+  // Slots that no running job accounts for: of loading experts without a pin (left by a job that
+  // was cancelled) until they arrive, and of prefetched ones that are kept.
+  [[nodiscard]] int32_t lent(int32_t c) const;
   [[nodiscard]] const CacheCounters& counters() const;
   [[nodiscard]] const CacheGeometry& geometry() const;
 
@@ -137,12 +142,14 @@ class ExpertCache {
     int32_t pins = 0;
     Residency residency = Residency::kAbsent;
     bool unused_prefetch = false;
+    bool kept = false;  // prefetched; one of the pins
   };
   struct Class {
     int32_t capacity = 0;
     int32_t in_use = 0;
     int32_t n_evictable = 0;
     int32_t n_unpinned_loading = 0;
+    int32_t n_kept = 0;
     std::vector<int32_t> owner;      // [max_slots] layer * n_expert + expert, -1: not in use
     std::vector<int32_t> idle;       // stack
     std::vector<int32_t> untouched;  // stack; without memory

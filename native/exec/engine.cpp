@@ -147,11 +147,11 @@ CacheSize Engine::set_cache(uint64_t bytes) {
   const int32_t n_requests =
       running ? static_cast<int32_t>(feed_->scheduler().progress_table().size()) : 1;
   const int32_t needed = Scheduler::slots_needed(n_requests, hparams_.n_expert_used);
+  feed_->cache().let_all_prefetches_go();  // guesses do not stand in the way
   std::vector<int32_t> slots = feed_->slots_for(bytes);
   for (size_t c = 0; c < slots.size(); ++c) {
-    const int32_t least =
-        std::min(needed + feed_->cache().unpinned_loading(static_cast<int32_t>(c)),
-                 model_.pools()[c]->max_slots());
+    const int32_t least = std::min(needed + feed_->cache().lent(static_cast<int32_t>(c)),
+                                   model_.pools()[c]->max_slots());
     if (slots[c] < least) {
       slots[c] = least;
       reason = std::to_string(n_requests) + " request(s) choose " +

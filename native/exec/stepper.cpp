@@ -37,7 +37,7 @@ bool Stepper::start_step(const std::vector<State>& states) {
     // Fetches that cancelled jobs left behind may hold the slots: they end by themselves.
     bool ending = false;
     for (int32_t c = 0; c < cache.n_class(); ++c) {
-      ending = ending || cache.unpinned_loading(c) > 0;
+      ending = ending || cache.lent(c) > 0;
     }
     // On a slow link that takes long, and who was cancelled must not wait for it.
     if (!ending || all_cancelled(states)) {

@@ -16,6 +16,7 @@ ScoreNeeds PrefetchQueue::needs() const {
 
 void PrefetchQueue::step_started(std::span<const RequestId> requests) {
   wanted_.clear();
+  all_routed(INT32_MAX);
   if (prefetcher_ != nullptr) {
     prefetcher_->step_started(requests);
   }
@@ -46,9 +47,19 @@ void PrefetchQueue::left(RequestId request) {
   std::erase_if(wanted_, [&](const Wanted& wanted) { return wanted.request == request; });
 }
 
+void PrefetchQueue::all_routed(int32_t layer) {
+  std::erase_if(kept_, [&](ExpertId id) {
+    if (id.layer > layer) {
+      return false;
+    }
+    cache_.let_prefetch_go(id);
+    return true;
+  });
+}
+
 bool PrefetchQueue::has_room(ExpertId id, int32_t slots_needed) const {
   const int32_t c = cache_.class_of(id);
-  return cache_.capacity(c) - cache_.unpinned_loading(c) > slots_needed;
+  return cache_.capacity(c) - cache_.lent(c) > slots_needed;
 }
 
 std::optional<Fetch> PrefetchQueue::next(int32_t slots_needed) {
@@ -71,6 +82,7 @@ std::optional<Fetch> PrefetchQueue::next(int32_t slots_needed) {
   }
   const Fetch fetch{first->id, acquired->slot, first->request, true};
   in_flight_.push_back(first->id);
+  kept_.push_back(first->id);
   wanted_.erase(first);
   return fetch;
 }

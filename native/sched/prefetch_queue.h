@@ -4,9 +4,10 @@
 // there the surest. A prediction leaves when its expert is resident or loading, or when its
 // request's true routing of that layer is known.
 //
-// Prefetched experts are not pinned, so a slot is taken for one only while enough others remain for
-// every job of the step (the deadlock rule). At most kMaxPrefetches are in flight, so that missing
-// experts wait for no more than those (paper, section 5.1).
+// What has been read is kept in the cache until every request of the step has been routed at its
+// layer: by then who needs it has pinned it. A slot is taken for one only while enough others
+// remain for every job of the step (the deadlock rule). At most kMaxPrefetches are in flight, so
+// that missing experts wait for no more than those (paper, section 5.1).
 //
 // Pure, as the Scheduler that owns it.
 
@@ -37,6 +38,8 @@ class PrefetchQueue {
   void routed(const RoutedJob& job);
   // The request has left the step: nobody needs what it may need.
   void left(RequestId request);
+  // All requests of the step have been routed at `layer`.
+  void all_routed(int32_t layer);
   // Whether next() would look for something to read.
   [[nodiscard]] bool may_fetch() const {
     return !wanted_.empty() && in_flight_.size() < kMaxPrefetches;
@@ -59,6 +62,7 @@ class PrefetchQueue {
   std::unique_ptr<Prefetcher> prefetcher_;  // nullptr: none
   std::vector<Wanted> wanted_;
   std::vector<ExpertId> in_flight_;
+  std::vector<ExpertId> kept_;
 };
 
 }  // namespace runahead

@@ -78,6 +78,7 @@ std::span<const IssuedExpert> Scheduler::routed(RequestId request, int32_t layer
     become_ready(*job);
   }
   prefetches_.routed({request, layer, experts, scores.probabilities, scores.lookahead, n_queued()});
+  let_prefetches_go();
   return issued_;
 }
 
@@ -162,6 +163,7 @@ void Scheduler::group_finished(const Group& group, bool last_layer) {
     job->state = last_layer ? JobState::kDone : JobState::kRouting;
     job->has_left = job->cancelled;
   }
+  let_prefetches_go();
 }
 
 void Scheduler::cancel(RequestId request) {
@@ -196,7 +198,7 @@ bool Scheduler::can_start(int32_t n_requests) const {
   for (int32_t c = 0; c < cache_.n_class(); ++c) {
     const auto n_layer = static_cast<int32_t>(std::count(classes.begin(), classes.end(), c));
     const bool holds_all = cache_.capacity(c) >= n_layer * cache_.geometry().n_expert;
-    if (!holds_all && cache_.capacity(c) - cache_.unpinned_loading(c) < needed) {
+    if (!holds_all && cache_.capacity(c) - cache_.lent(c) < needed) {
       return false;
     }
   }
@@ -291,6 +293,14 @@ int32_t Scheduler::unit_of(size_t index) const {
   return unit;
 }
 
+void Scheduler::let_prefetches_go() {
+  int32_t layer = INT32_MAX;
+  for (const Job& job : jobs()) {
+    layer = job.has_left ? layer : std::min(layer, job.layer);
+  }
+  prefetches_.all_routed(layer);
+}
+
 void Scheduler::become_ready(Job& job) {
   job.state = JobState::kReady;
   job.ready_since = ++ready_clock_;
@@ -313,6 +323,7 @@ void Scheduler::leave(Job& job) {
   release_pins(job);
   prefetches_.left(job.request);
   job.has_left = true;
+  let_prefetches_go();
 }
 
 template <class F>

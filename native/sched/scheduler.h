@@ -184,6 +184,8 @@ class Scheduler {
   [[nodiscard]] bool unit_is_ready(int32_t unit) const;
   [[nodiscard]] int32_t unit_of(size_t index) const;
   void become_ready(Job& job);
+  // Tells the prefetches which layers all requests have been routed at.
+  void let_prefetches_go();
   void release_pins(Job& job);
   void leave(Job& job);
   // Calls f(job, need) for every blocked job that waits for `id`.

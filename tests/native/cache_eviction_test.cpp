@@ -35,11 +35,12 @@ class Cache {
     }
     return evicted;
   }
-  // Reads a predicted expert that nobody needs yet. Returns who had to leave.
+  // Reads a predicted expert that nobody turns out to need. Returns who had to leave.
   std::optional<ExpertId> prefetch(ExpertId id) {
     const auto acquired = cache_.prefetch(id);
     REQUIRE(acquired.has_value());
     cache_.publish(id);
+    cache_.let_prefetch_go(id);
     cache_.check_integrity();
     return acquired->evicted;
   }

@@ -140,10 +140,10 @@ TEST_CASE("a withdrawn fetch leaves no trace in the slots") {
   ExpertCache cache = small_cache("lfu", 1);
   REQUIRE(cache.acquire({0, 0}).has_value());
   cache.release({0, 0});
-  CHECK(cache.unpinned_loading(0) == 1);
+  CHECK(cache.lent(0) == 1);
   CHECK_FALSE(cache.acquire({0, 1}).has_value());  // loading is never evicted, pinned or not
   cache.withdraw({0, 0});
-  CHECK(cache.unpinned_loading(0) == 0);
+  CHECK(cache.lent(0) == 0);
   CHECK(cache.acquire({0, 1}).has_value());
   CHECK(cache.counters().failed == 0);
 }
@@ -155,13 +155,45 @@ TEST_CASE("a prefetched expert that nobody used is counted as wasted") {
   REQUIRE(cache.prefetch({0, 1}).has_value());
   CHECK_FALSE(cache.prefetch({0, 2}).has_value());  // both slots are loading
   cache.publish({0, 0});
+  CHECK(cache.lent(0) == 2);
+  cache.let_prefetch_go({0, 0});
   cache.publish({0, 1});
+  cache.let_prefetch_go({0, 1});
+  cache.let_prefetch_go({0, 1});  // once is enough
+  CHECK(cache.lent(0) == 0);
   use(cache, 1);
   CHECK(use(cache, 2) == 0);
   CHECK(use(cache, 3) == 1);
   CHECK(cache.counters().prefetched == 2);
   CHECK(cache.counters().prefetch_used == 1);
   CHECK(cache.counters().wasted == 1);
+}
+
+TEST_CASE("a prefetched expert is kept until it is let go, whatever the eviction thinks of it") {
+  for (const std::string_view eviction : eviction_names()) {
+    CAPTURE(eviction);
+    ExpertCache cache = small_cache(std::string(eviction), 2);
+    REQUIRE(cache.prefetch({0, 0}).has_value());
+    cache.publish({0, 0});
+    for (int32_t expert = 1; expert < 6; ++expert) {
+      use(cache, expert);  // one slot is left for all these
+    }
+    CHECK(cache.residency({0, 0}) == Residency::kReady);
+    CHECK(cache.counters().wasted == 0);
+    cache.let_all_prefetches_go();
+    cache.set_capacity(0, 0);
+    CHECK(cache.counters().wasted == 1);
+    cache.check_integrity();
+  }
+}
+
+TEST_CASE("a kept prefetch that cannot be read is kept no more") {
+  ExpertCache cache = small_cache("lfu", 2);
+  REQUIRE(cache.prefetch({0, 0}).has_value());
+  cache.fail({0, 0});
+  CHECK(cache.lent(0) == 0);
+  cache.let_prefetch_go({0, 0});
+  cache.check_integrity();
 }
 
 TEST_CASE("a prefetch is counted as used once, be it joined while it loads") {
@@ -171,6 +203,7 @@ TEST_CASE("a prefetch is counted as used once, be it joined while it loads") {
   CHECK(cache.counters().prefetch_used == 1);
   cache.publish({0, 0});
   cache.release({0, 0});
+  cache.let_prefetch_go({0, 0});
   CHECK(use(cache, 0) == -1);
   CHECK(cache.counters().prefetch_used == 1);
   use(cache, 1);

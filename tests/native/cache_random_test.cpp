@@ -30,6 +30,7 @@ class ObviousCache {
   struct Expert {
     bool loading = true;
     int32_t pins = 0;
+    bool kept = false;     // prefetched; one of the pins
     int64_t let_go = 0;    // when it was last let go
     int64_t step = 0;      // the last one that had to do with it
     uint64_t n_use = 0;    // since it came
@@ -58,8 +59,13 @@ class ObviousCache {
     if (resident_.count(id) > 0 || !make_room(evicted)) {
       return std::nullopt;
     }
-    resident_[id];
+    resident_[id].kept = true;
+    resident_[id].pins = 1;
     return evicted;
+  }
+  void let_prefetch_go(ExpertId id) {
+    resident_[id].kept = false;
+    release(id);
   }
   void release(ExpertId id) {
     --resident_[id].pins;
@@ -246,7 +252,10 @@ TEST_CASE("random operations agree with a small obvious cache") {
                    : std::optional(
                          found[static_cast<size_t>(pick(static_cast<int32_t>(found.size())))]);
       };
-      const auto is_pinned = [](const ObviousCache::Expert& e) { return e.pins > 0; };
+      const auto is_pinned = [](const ObviousCache::Expert& e) {
+        return e.pins > (e.kept ? 1 : 0);
+      };
+      const auto is_kept = [](const ObviousCache::Expert& e) { return e.kept; };
       const auto is_loading = [](const ObviousCache::Expert& e) { return e.loading; };
 
       for (int32_t i = 0; i < 400; ++i) {
@@ -269,6 +278,11 @@ TEST_CASE("random operations agree with a small obvious cache") {
           if (got) {
             REQUIRE(got->evicted == *want);
             backed.insert(to_int(got->slot));
+          }
+        } else if (what == 7) {
+          if (const auto kept = some(is_kept)) {
+            model.let_prefetch_go(*kept);
+            cache.let_prefetch_go(*kept);
           }
         } else if (what < 12) {
           if (const auto pinned = some(is_pinned)) {

@@ -107,6 +107,41 @@ TEST_CASE("predictions never take the slots that jobs may need") {
   bench.cache.check_integrity();
 }
 
+TEST_CASE("a prefetched expert is kept until all requests have been routed at its layer") {
+  // LFU would give up first what nobody has used.
+  Bench bench(kLockstep, 6);
+  bench.start({kA, kB});
+  route(bench, kA, 0, {0, 1}, next_layer(6, 3));
+  route(bench, kB, 0, {0, 1}, next_layer(6, 3));
+  bench.fetch_all();
+  const auto group = bench.scheduler.next_group();
+  REQUIRE(group);
+  bench.scheduler.group_finished(*group, false);
+  const auto resident = [&](int32_t expert) {
+    return bench.cache.residency({1, expert}) == Residency::kReady;
+  };
+  CHECK((resident(6) && resident(3)));
+  CHECK(bench.cache.lent(0) == 2);
+  bench.route(kA, 1, {4, 5});  // evicts, but not what B may need
+  CHECK((resident(6) && resident(3)));
+  bench.route(kB, 1, {6, 3});
+  CHECK(bench.cache.lent(0) == 0);
+  CHECK(bench.cache.counters().prefetch_used == 2);
+  bench.fetch_all();
+  bench.cache.check_integrity();
+}
+
+TEST_CASE("prefetches are let go when everybody leaves") {
+  Bench bench(kLockstep, 8);
+  bench.start({kA});
+  route(bench, kA, 0, {0, 1}, next_layer(6, 3));
+  bench.fetch_all();
+  CHECK(bench.cache.lent(0) == 2);
+  bench.scheduler.cancel(kA);
+  CHECK(bench.cache.lent(0) == 0);
+  CHECK(bench.pinned() == 0);
+}
+
 TEST_CASE("what is resident or was predicted for who left is not read") {
   Bench bench(kLockstep, 8);
   bench.start({kA, kB});

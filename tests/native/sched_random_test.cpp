@@ -31,7 +31,7 @@ class RandomPlay {
       finish_fetch(false);
     }
     check();
-    REQUIRE(bench_.cache.unpinned_loading(0) == 0);
+    REQUIRE(bench_.cache.lent(0) == 0);
   }
 
   int32_t n_left = 0, n_done = 0;
@@ -102,8 +102,7 @@ class RandomPlay {
         break;
       default:
         // Between the deadlock rule, strays included, and plenty.
-        bench_.cache.set_capacity(0,
-                                  kRequests * kUsed + bench_.cache.unpinned_loading(0) + pick(4));
+        bench_.cache.set_capacity(0, kRequests * kUsed + bench_.cache.lent(0) + pick(4));
     }
   }
 

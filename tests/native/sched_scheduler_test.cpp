@@ -191,7 +191,7 @@ TEST_CASE("cancelling a blocked job withdraws what only it needed") {
   CHECK_FALSE(bench.scheduler.has_left(kB));
   CHECK(bench.scheduler.n_queued() == 0);  // 2 and 4 are not read
   CHECK(bench.cache.residency({0, 2}) == Residency::kAbsent);
-  CHECK(bench.cache.unpinned_loading(0) == 1);  // 1 is in flight
+  CHECK(bench.cache.lent(0) == 1);  // 1 is in flight
   CHECK(bench.pinned() == 2);
   CHECK_FALSE(bench.scheduler.fetch_finished({0, 1}));
   CHECK(bench.cache.residency({0, 1}) == Residency::kReady);

@@ -155,9 +155,9 @@ TEST_CASE("a failed fetch gives the layer up and releases everything") {
   bench.waves.finish_wave(*wave);
   CHECK(bench.waves.finished());
   CHECK(bench.pinned(0) == 0);
-  CHECK(bench.cache.unpinned_loading(0) == 1);
+  CHECK(bench.cache.lent(0) == 1);
   CHECK_FALSE(bench.waves.fetch_finished(third->id));  // arrives unpinned
-  CHECK(bench.cache.unpinned_loading(0) == 0);
+  CHECK(bench.cache.lent(0) == 0);
   CHECK(bench.cache.in_use(0) == 2);
   bench.cache.check_integrity();
 }
