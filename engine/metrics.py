@@ -34,7 +34,7 @@ STEP_DTYPE = np.dtype(
         ("joined", np.int64),
         ("fetched", np.int64),  # experts read, prefetches included
         ("prefetched", np.int64),
-        ("wasted", np.int64),  # of this step's prefetches: gone before any use
+        ("wasted", np.int64),  # of this step's prefetches: not used in it
         ("link_bytes", np.int64),  # of all reads
         ("scheduler_ms", np.float64),
     ]
@@ -210,18 +210,19 @@ def _begun_within(
 
 
 def _wasted(records: Records) -> Records:
-    """Prefetches whose expert was needed next only when it was gone again.
-
-    The next thing that happens to the expert decides: a hit or a join is a use; a miss, another
-    read or its eviction means that it was read in vain. Where nothing follows, nothing is known.
-    """
-    fate = trace.of(
-        records, Event.PREFETCH, Event.HIT, Event.JOIN, Event.MISS, Event.FETCH, Event.EVICT
-    )
-    # By expert, then time; a prefetch takes its place at its begin, as the cache decided it then.
-    fate = fate[np.lexsort((fate["begin_ns"], fate["expert"], fate["layer"]))]
-    this, after = fate[:-1], fate[1:]
-    same = (this["layer"] == after["layer"]) & (this["expert"] == after["expert"])
-    used = np.isin(after["event"], [int(Event.HIT), int(Event.JOIN)])
-    wasted: Records = this[(this["event"] == int(Event.PREFETCH)) & same & ~used]
+    """Prefetches whose expert no job of the same step found from then on, present or on its way."""
+    fate = trace.of(records, Event.PREFETCH, Event.HIT, Event.JOIN)
+    if len(fate) == 0:
+        return fate
+    # By step and expert, then time.
+    fate = fate[np.lexsort((fate["begin_ns"], fate["expert"], fate["layer"], fate["step"]))]
+    changes = np.zeros(len(fate), dtype=bool)
+    for field in ("step", "layer", "expert"):
+        changes[1:] |= fate[field][1:] != fate[field][:-1]
+    same = np.cumsum(changes)
+    is_use = fate["event"] != int(Event.PREFETCH)
+    places = np.arange(len(fate))
+    last_use = np.full(same[-1] + 1, -1)
+    np.maximum.at(last_use, same[is_use], places[is_use])
+    wasted: Records = fate[~is_use & (last_use[same] < places)]
     return wasted

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cache/finemoe.h"
+#include "cache/layer_lru.h"
 #include "cache/least_stale.h"
 #include "cache/lfu.h"
 #include "cache/lfuda.h"
@@ -25,8 +26,11 @@ std::unique_ptr<Eviction> make(int32_t n_layer, int32_t n_expert) {
 }
 
 constexpr std::array kKinds = {
-    Kind{"lfu", make<LfuEviction>},         Kind{"lru", make<LruEviction>},
-    Kind{"lfuda", make<LfudaEviction>},     Kind{"least-stale", make<LeastStaleEviction>},
+    Kind{"lfu", make<LfuEviction>},
+    Kind{"lru", make<LruEviction>},
+    Kind{"lfuda", make<LfudaEviction>},
+    Kind{"least-stale", make<LeastStaleEviction>},
+    Kind{"layer-lru", make<LayerLruEviction>},
     Kind{"finemoe", make<FineMoeEviction>},
 };
 

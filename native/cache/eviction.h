@@ -34,6 +34,8 @@ class Eviction {
   [[nodiscard]] virtual ExpertId victim() const = 0;
 
   // For those policies that want to know.
+  // victim() may follow: a slot is wanted for `id`.
+  virtual void makes_room(ExpertId /*id*/) {}
   // A job asks for `id`, which is absent; victim() may be next, to make room for it.
   virtual void missed(ExpertId /*id*/) {}
   // `id` leaves the cache: evicted (not_evictable() follows), or its fetch failed or was withdrawn.
@@ -53,8 +55,8 @@ using EvictionFactory = std::function<std::unique_ptr<Eviction>(int32_t n_layer,
 
 // "lfu": fewest uses since the engine opened, absent experts keep their counts (the paper's).
 // "lru": longest unused. "lfuda": LFU that lets old favourites go. "least-stale": SpecMD's.
-// "finemoe": FineMoE's. Each one's header says more. Throws Error(kInvalid) naming the known ones
-// for another name.
+// "layer-lru": LRU per layer. "finemoe": FineMoE's. Each one's header says more. Throws
+// Error(kInvalid) naming the known ones for another name.
 [[nodiscard]] std::unique_ptr<Eviction> make_eviction(std::string_view name, int32_t n_layer,
                                                       int32_t n_expert);
 

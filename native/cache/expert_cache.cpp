@@ -295,6 +295,7 @@ std::optional<Acquired> ExpertCache::load(ExpertId id) {
     ++cls.in_use;
   } else if (cls.n_evictable >
              0) {  // then in_use == capacity: a waiting shrink leaves none evictable
+    cls.eviction->makes_room(id);
     const ExpertId victim = cls.eviction->victim();
     slot = evict(cls, victim);
     acquired.evicted = victim;

@@ -73,10 +73,9 @@ class ExpertCache {
   // loading; nothing changed. While a shrink waits for releases, resident experts can still be
   // pinned.
   [[nodiscard]] std::optional<Acquired> acquire(ExpertId id);
-  // As a miss of acquire() without a pin, for a predicted expert. nullopt when it is not absent or
-  // no slot can be had. The expert stays kLoading (so it is not evicted) until published.
-  // It is kept, as if pinned, until let_prefetch_go(): whatever the eviction thinks of an expert
-  // that nobody has used yet, it was read for jobs that are to come.
+  // As a miss of acquire(), for a predicted expert. nullopt when it is not absent or no slot can be
+  // had. It is kept, as if pinned, until let_prefetch_go(): whatever the eviction thinks of an
+  // expert that nobody has used yet, it was read for jobs that are to come.
   [[nodiscard]] std::optional<Acquired> prefetch(ExpertId id);
   // Nothing happens when the expert is not kept (any more).
   void let_prefetch_go(ExpertId id);

@@ -46,7 +46,7 @@ void ExpertFeed::issued(std::span<const IssuedExpert> experts) {
     misses += expert.acquired.outcome == Outcome::kMiss ? 1 : 0;
   }
   if (misses > 0 || may_prefetch()) {
-    fetcher_->wake(std::max(misses, 1));
+    fetcher_->wake(misses > 0 ? misses : static_cast<int32_t>(kMaxPrefetches));
   }
 }
 

@@ -45,7 +45,8 @@ class ExpertFeed final : public FetchSource {
   void serve_waves(bool waves) { serving_waves_ = waves; }
   void set_policy(const Policy& policy);
   void set_step(int32_t step) { step_ = step; }
-  // New fetches were queued: wakes readers, one per miss, or one when only predictions wait.
+  // New fetches were queued: wakes readers, one per miss, or kMaxPrefetches when only predictions
+  // wait.
   void issued(std::span<const IssuedExpert> experts);
   // What waves pinned when a fetch ended, since the last call: for the trace, which has the engine
   // thread as writer.

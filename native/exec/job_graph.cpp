@@ -181,6 +181,13 @@ void JobGraph::get(RoutingResult& routing) const {
     out.resize(tensor == nullptr ? 0 : static_cast<size_t>(ggml_nelements(tensor)));
     if (tensor != nullptr) {
       ggml_backend_tensor_get(tensor, out.data(), 0, ggml_nbytes(tensor));
+      // A router whose logits are not numbers says nothing: predictors need a distribution.
+      const ptrdiff_t n_expert = tensor->ne[0];
+      for (auto row = out.begin(); row != out.end(); row += n_expert) {
+        if (!(*row >= 0)) {
+          std::fill(row, row + n_expert, 1.0F / static_cast<float>(n_expert));
+        }
+      }
     }
   };
   get_scores(probabilities_, routing.probabilities);

@@ -8,6 +8,7 @@ namespace runahead {
 void RoutingLog::record(int32_t n_lookahead) {
   const std::lock_guard guard(mutex_);
   rows_ = {};
+  n_lookahead = std::min(n_lookahead, shape_.n_layer - 1);  // there are no more routers
   rows_.n_lookahead = std::max(0, n_lookahead);
   n_lookahead_ = n_lookahead;
 }

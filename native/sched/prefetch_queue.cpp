@@ -37,9 +37,8 @@ void PrefetchQueue::routed(const RoutedJob& job) {
   });
   for (const Prediction& prediction : predictions) {
     cache_.predicted(prediction.id, prediction.score);
-    if (cache_.residency(prediction.id) == Residency::kAbsent) {
-      wanted_.push_back({prediction.id, prediction.score, job.request});
-    }
+    // What is resident now may be evicted before its layer.
+    wanted_.push_back({prediction.id, prediction.score, job.request});
   }
 }
 
@@ -57,22 +56,32 @@ void PrefetchQueue::all_routed(int32_t layer) {
   });
 }
 
+bool PrefetchQueue::may_fetch() const {
+  return in_flight_.size() < kMaxPrefetches &&
+         std::any_of(
+             wanted_.begin(), wanted_.end(),
+             [&](const Wanted& wanted) { return is_absent(wanted); });
+}
+
+bool PrefetchQueue::is_absent(const Wanted& wanted) const {
+  return cache_.residency(wanted.id) == Residency::kAbsent;
+}
+
 bool PrefetchQueue::has_room(ExpertId id, int32_t slots_needed) const {
   const int32_t c = cache_.class_of(id);
   return cache_.capacity(c) - cache_.lent(c) > slots_needed;
 }
 
 std::optional<Fetch> PrefetchQueue::next(int32_t slots_needed) {
-  if (!may_fetch()) {
+  if (in_flight_.size() >= kMaxPrefetches) {
     return std::nullopt;
   }
-  std::erase_if(wanted_, [&](const Wanted& wanted) {
-    return cache_.residency(wanted.id) != Residency::kAbsent;
-  });
-  const auto before = [](const Wanted& a, const Wanted& b) {
-    return a.id.layer != b.id.layer ? a.id.layer < b.id.layer : a.score > b.score;
-  };
-  const auto first = std::min_element(wanted_.begin(), wanted_.end(), before);
+  auto first = wanted_.end();
+  for (auto wanted = wanted_.begin(); wanted != wanted_.end(); ++wanted) {
+    const bool before = first == wanted_.end() || wanted->id.layer < first->id.layer ||
+                        (wanted->id.layer == first->id.layer && wanted->score > first->score);
+    first = before && is_absent(*wanted) ? wanted : first;
+  }
   if (first == wanted_.end() || !has_room(first->id, slots_needed)) {
     return std::nullopt;
   }
@@ -83,8 +92,12 @@ std::optional<Fetch> PrefetchQueue::next(int32_t slots_needed) {
   const Fetch fetch{first->id, acquired->slot, first->request, true};
   in_flight_.push_back(first->id);
   kept_.push_back(first->id);
-  wanted_.erase(first);
   return fetch;
+}
+
+void PrefetchQueue::failed(ExpertId id) {
+  std::erase_if(wanted_, [&](const Wanted& wanted) { return wanted.id == id; });
+  fetched(id);
 }
 
 void PrefetchQueue::fetched(ExpertId id) {

@@ -1,8 +1,8 @@
 // sched/prefetch_queue.h
 //
 // PrefetchQueue is what a Prefetcher has predicted and nobody has read yet: nearest layer first,
-// there the surest. A prediction leaves when its expert is resident or loading, or when its
-// request's true routing of that layer is known.
+// there the surest. A prediction counts while its expert is absent, and until its request's true
+// routing of that layer is known.
 //
 // What has been read is kept in the cache until every request of the step has been routed at its
 // layer: by then who needs it has pinned it. A slot is taken for one only while enough others
@@ -41,14 +41,14 @@ class PrefetchQueue {
   // All requests of the step have been routed at `layer`.
   void all_routed(int32_t layer);
   // Whether next() would look for something to read.
-  [[nodiscard]] bool may_fetch() const {
-    return !wanted_.empty() && in_flight_.size() < kMaxPrefetches;
-  }
+  [[nodiscard]] bool may_fetch() const;
   // The next predicted expert, now loading. `slots_needed`: what the step's jobs may pin in each
   // slot class.
   [[nodiscard]] std::optional<Fetch> next(int32_t slots_needed);
   // A read of any kind has ended.
   void fetched(ExpertId id);
+  // It could not be read; nobody tries again for this prediction.
+  void failed(ExpertId id);
 
  private:
   struct Wanted {
@@ -56,6 +56,7 @@ class PrefetchQueue {
     float score;
     RequestId request;
   };
+  [[nodiscard]] bool is_absent(const Wanted& wanted) const;
   [[nodiscard]] bool has_room(ExpertId id, int32_t slots_needed) const;
 
   ExpertCache& cache_;

@@ -67,6 +67,11 @@ std::span<const IssuedExpert> Scheduler::routed(RequestId request, int32_t layer
     Need need{id};
     need.missing = acquired->outcome != Outcome::kHit;
     need.queued = need.missing && find_queued(id) != queue_.end();
+    // A prefetch that a job now waits for is a prefetch no more.
+    if (need.missing && !need.queued &&
+        std::find(in_flight_.begin(), in_flight_.end(), id) == in_flight_.end()) {
+      in_flight_.push_back(id);
+    }
     job->n_missing += need.missing ? 1 : 0;
     job->n_queued += need.queued ? 1 : 0;
     job->needs.push_back(need);
@@ -126,7 +131,7 @@ bool Scheduler::fetch_finished(ExpertId id) {
 std::vector<RequestId> Scheduler::fetch_failed(ExpertId id) {
   cache_.fail(id);  // forgets the pins of all jobs below
   std::erase(in_flight_, id);
-  prefetches_.fetched(id);
+  prefetches_.failed(id);
   std::vector<RequestId> left;
   for_each_waiting(id, [&](Job& job, Need& need) {
     CHECK(!need.queued);
@@ -161,7 +166,9 @@ void Scheduler::group_finished(const Group& group, bool last_layer) {
     CHECK(job != nullptr && job->state == JobState::kRunning && job->layer == group.layer);
     release_pins(*job);
     job->state = last_layer ? JobState::kDone : JobState::kRouting;
-    job->has_left = job->cancelled;
+    if (job->cancelled) {
+      leave(*job);
+    }
   }
   let_prefetches_go();
 }

@@ -101,8 +101,7 @@ class Scheduler {
   //   fifo          the expert that was queued first
   // Ties go in the order of step_started, within a job in the order of its experts.
   [[nodiscard]] std::optional<Fetch> next_fetch();
-  // next_fetch() may return one.
-  [[nodiscard]] bool has_fetch() const { return !queue_.empty() || may_prefetch(); }
+  // next_fetch() would look for a predicted expert.
   [[nodiscard]] bool may_prefetch() const;
   [[nodiscard]] int32_t n_queued() const;  // missing experts waiting for a reader
 
@@ -115,7 +114,10 @@ class Scheduler {
   // begun by Waves or by an earlier Scheduler on the same cache.
 
   // A read of next_fetch() has ended, but whoever reads for Waves has published its expert.
-  void fetch_taken_over(ExpertId id) { prefetches_.fetched(id); }
+  void fetch_taken_over(ExpertId id) {
+    std::erase(in_flight_, id);
+    prefetches_.fetched(id);
+  }
 
   // The jobs to run next, by schedule and compute order; they are then kRunning.
   // Of the jobs that are ready with their whole unit, the compute order chooses one (lowest-layer:
@@ -203,7 +205,7 @@ class Scheduler {
   std::vector<Job> jobs_;
   size_t n_jobs_ = 0;
   std::vector<Queued> queue_;        // in the order of queueing
-  std::vector<ExpertId> in_flight_;  // missing experts being read
+  std::vector<ExpertId> in_flight_;  // being read while a job waits for them
   PrefetchQueue prefetches_;
   std::vector<IssuedExpert> issued_;
   uint64_t ready_clock_ = 0;

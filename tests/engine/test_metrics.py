@@ -71,25 +71,27 @@ def test_cache_decisions_count_for_their_own_step() -> None:
     assert summary.tokens_per_s == pytest.approx(2 / 0.020)
 
 
-def test_a_prefetch_is_wasted_when_its_expert_is_read_again_before_any_use() -> None:
+def test_a_prefetch_is_wasted_when_no_job_of_its_step_finds_the_expert() -> None:
     table = metrics.step_table(
         records(
             row(Event.STEP, 0, 10, step=0, a=1),
+            row(Event.STEP, 10, 20, step=1, a=1),
             row(Event.PREFETCH, 1, 2, step=0, layer=1, expert=1),
             row(Event.HIT, 3, 3, step=0, layer=1, expert=1),  # used
-            row(Event.MISS, 5, 5, step=0, layer=1, expert=1),  # gone later: no waste
+            row(Event.PREFETCH, 6, 7, step=0, layer=1, expert=1),  # wasted: read anew, for nobody
             row(Event.PREFETCH, 1, 2, step=0, layer=1, expert=2),
-            row(Event.MISS, 5, 5, step=0, layer=1, expert=2),  # wasted
+            row(Event.MISS, 5, 5, step=0, layer=1, expert=2),  # wasted: gone when it was needed
             row(Event.PREFETCH, 1, 4, step=0, layer=1, expert=3),
             row(Event.JOIN, 2, 2, step=0, layer=1, expert=3),  # used while on its way
-            row(Event.PREFETCH, 1, 2, step=0, layer=1, expert=4),
-            row(Event.EVICT, 3, 3, step=0, layer=1, expert=4),  # wasted
-            row(Event.PREFETCH, 1, 2, step=0, layer=1, expert=5),  # not known yet
-            row(Event.MISS, 5, 5, step=0, layer=2, expert=5),  # another layer's expert
+            row(Event.PREFETCH, 1, 2, step=0, layer=1, expert=4),  # wasted: nobody needs it,
+            row(Event.HIT, 12, 12, step=1, layer=1, expert=4),  # but for the next step
+            row(Event.HIT, 0, 0, step=0, layer=1, expert=5),
+            row(Event.PREFETCH, 1, 2, step=0, layer=1, expert=5),  # wasted: the use was before
+            row(Event.HIT, 5, 5, step=0, layer=2, expert=5),  # another layer's expert
         )
     )
-    assert table[0]["prefetched"] == 5
-    assert table[0]["wasted"] == 2
+    assert list(table["prefetched"]) == [6, 0]
+    assert list(table["wasted"]) == [4, 0]
 
 
 def test_nothing_recorded_gives_no_steps_and_a_summary_of_zeros() -> None:

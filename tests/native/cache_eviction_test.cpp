@@ -256,3 +256,18 @@ TEST_CASE("hints are nothing to policies that take none") {
     }
   }
 }
+
+TEST_CASE("layer-lru keeps layers equal, and gives up the oldest of the layer that gets the slot") {
+  Cache cache("layer-lru", 4);
+  cache.use(e(0, 0));
+  cache.use(e(0, 1));
+  cache.use(e(1, 0));
+  cache.use(e(1, 1));
+  // LRU would give up e(0, 0), which the next pass needs first.
+  CHECK(cache.use(e(1, 2)) == e(1, 0));
+  CHECK(cache.use(e(0, 2)) == e(0, 0));
+  // A layer that has nothing takes from the one that has most, of equals from the first; from
+  // then on it holds its share.
+  CHECK(cache.use(e(2, 0)) == e(0, 1));
+  CHECK(cache.use(e(2, 1)) == e(2, 0));
+}

@@ -302,7 +302,7 @@ TEST_CASE("another eviction policy takes over the residents with their order") {
   REQUIRE(cache.acquire({0, 2}).has_value());
   CHECK_THROWS_WITH_AS(cache.set_eviction("belady"),
                        "unknown eviction \"belady\"; this version knows: lfu, lru, lfuda, "
-                       "least-stale, finemoe",
+                       "least-stale, layer-lru, finemoe",
                        Error);
   cache.set_eviction("lfu");
   cache.check_integrity();

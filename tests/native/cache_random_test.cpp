@@ -31,6 +31,7 @@ class ObviousCache {
     bool loading = true;
     int32_t pins = 0;
     bool kept = false;     // prefetched; one of the pins
+    bool counted = false;  // among its layer's: used, or evictable once
     int64_t let_go = 0;    // when it was last let go
     int64_t step = 0;      // the last one that had to do with it
     uint64_t n_use = 0;    // since it came
@@ -44,19 +45,20 @@ class ObviousCache {
     std::optional<ExpertId> evicted;
     if (resident_.count(id) > 0) {
       outcome = resident_[id].loading ? Outcome::kJoined : Outcome::kHit;
-    } else if (!make_room(evicted)) {
+    } else if (!make_room(id, evicted)) {
       return std::nullopt;
     }
     Expert& expert = resident_[id];
     ++expert.pins;
     ++expert.n_use;
+    expert.counted = true;
     expert.key_age = age_;
     ++history_[id].uses;
     return std::pair(outcome, evicted);
   }
   std::optional<std::optional<ExpertId>> prefetch(ExpertId id) {
     std::optional<ExpertId> evicted;
-    if (resident_.count(id) > 0 || !make_room(evicted)) {
+    if (resident_.count(id) > 0 || !make_room(id, evicted)) {
       return std::nullopt;
     }
     resident_[id].kept = true;
@@ -89,10 +91,12 @@ class ObviousCache {
     std::erase_if(resident_, [](const auto& r) { return free(r.second); });
     for (auto& [id, e] : resident_) {
       e.n_use = 0;
+      e.counted = false;
     }
     history_.clear();
     age_ = 0;
     layer_ = 0;
+    incoming_layer_ = 0;
   }
   void step_started() {
     ++step_;
@@ -129,6 +133,7 @@ class ObviousCache {
     Expert& expert = resident_[id];
     expert.let_go = ++now_;
     expert.step = step_;
+    expert.counted = true;
     if (expert.n_use == 0) {
       expert.key_age = age_;
     }
@@ -158,6 +163,14 @@ class ObviousCache {
       const bool known = history.predicted_in >= 0;
       return static_cast<double>(history.uses) * (known ? history.probability : 1.0 / kExperts);
     }
+    if (eviction_ == "layer-lru") {
+      const bool incoming = id.layer == incoming_layer_;
+      const auto n = std::count_if(resident_.begin(), resident_.end(), [&](const auto& r) {
+        return r.first.layer == id.layer && r.second.counted;
+      });
+      // Of equally full layers the one that gets the slot, then the lowest.
+      return -100.0 * static_cast<double>(n + (incoming ? 1 : 0)) + (incoming ? 0 : id.layer + 1);
+    }
     return 0;  // lru
   }
   [[nodiscard]] std::optional<ExpertId> victim() const {
@@ -172,9 +185,12 @@ class ObviousCache {
     }
     return best;
   }
-  bool make_room(std::optional<ExpertId>& evicted) {
+  bool make_room(ExpertId id, std::optional<ExpertId>& evicted) {
     if (in_use() < capacity_) {
       return true;
+    }
+    if (victim()) {
+      incoming_layer_ = id.layer;
     }
     evicted = victim();
     if (evicted) {
@@ -194,6 +210,7 @@ class ObviousCache {
   int64_t now_ = 0;
   int64_t step_ = 0;
   int32_t layer_ = 0;  // of the latest job
+  int32_t incoming_layer_ = 0;
   uint64_t age_ = 0;
   std::map<ExpertId, Expert> resident_;
   std::map<ExpertId, History> history_;

@@ -25,7 +25,7 @@ TEST_CASE("presets are what the design says") {
   CHECK(to_string(parse_policy("bevy")) == "runahead/lowest-layer/layer-srtf/lfu/none");
   CHECK(to_string(parse_policy("lockstep-lfu")) == "lockstep/lowest-layer/layer-srtf/lfu/none");
   CHECK(to_string(parse_policy("lockstep-lru")) == "lockstep/lowest-layer/layer-srtf/lru/none");
-  CHECK(parse_policy("llama.cpp") == parse_policy("lockstep-lru"));
+  CHECK(to_string(parse_policy("llama.cpp")) == "lockstep/lowest-layer/layer-srtf/layer-lru/none");
   CHECK(parse_policy("bevy") == Policy{});
 }
 
@@ -51,7 +51,8 @@ TEST_CASE("an unknown name is refused with what is known") {
   CHECK(refusal("//lifo//") ==
         "unknown fetch order \"lifo\"; this version knows: layer-srtf, global-srtf, fifo");
   CHECK(refusal("///belady/") ==
-        "unknown eviction \"belady\"; this version knows: lfu, lru, lfuda, least-stale, finemoe");
+        "unknown eviction \"belady\"; this version knows: lfu, lru, lfuda, least-stale, "
+        "layer-lru, finemoe");
   CHECK(refusal("////oracle") ==
         "unknown prefetch \"oracle\"; this version knows: none, next-router, specmd, finemoe, "
         "promoe, prescope");

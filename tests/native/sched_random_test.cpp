@@ -55,7 +55,7 @@ class RandomPlay {
       act(requests);
       check();
     }
-    REQUIRE(!bench_.scheduler.has_fetch());
+    REQUIRE(bench_.scheduler.n_queued() == 0);
     REQUIRE(bench_.pinned() == 0);
     for (const RequestId request : requests) {
       ++(bench_.scheduler.has_left(request) ? n_left : n_done);

@@ -15,7 +15,7 @@ TEST_CASE("a job is ready when its experts are resident, else blocked until the 
   CHECK(bench.scheduler.n_queued() == 2);
   CHECK(bench.fetch() == 1);
   CHECK(bench.fetch() == 2);
-  CHECK_FALSE(bench.scheduler.has_fetch());
+  CHECK(bench.scheduler.n_queued() == 0);
   CHECK(bench.status(kA).missing == 2);  // in flight is still missing
   CHECK_FALSE(bench.scheduler.fetch_finished({0, 2}));
   CHECK_FALSE(bench.scheduler.next_group().has_value());
@@ -261,7 +261,7 @@ TEST_CASE("a fetch of nobody may finish or fail") {
   other.step_started(Requests{kB});
   const std::vector<int32_t> experts = {1};
   CHECK(other.routed(kB, 0, experts)[0].acquired.outcome == Outcome::kJoined);
-  CHECK_FALSE(other.has_fetch());  // it is in flight, not queued
+  CHECK(other.n_queued() == 0);  // it is in flight, not queued
   CHECK(other.fetch_failed({0, 2}).empty());
   CHECK(other.fetch_finished({0, 1}));
   bench.cache.check_integrity();

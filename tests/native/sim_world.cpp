@@ -323,7 +323,6 @@ void World::check() const {
   }
   cache_.check_integrity();
   must(scheduler_.n_queued() == static_cast<int32_t>(queue_.size()), "the queue");
-  must(!scheduler_.has_fetch() == queue_.empty(), "has_fetch");
   for (int32_t i = 0; i < kLayers * kExperts; ++i) {
     const Residency residency = cache_.residency(id_of(i));
     must((residency == Residency::kLoading) == expert(i).loading, "loading");
