@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from engine import errors
 from engine.bench_plan import BenchCase
 from engine.cache_size import CacheSize
@@ -75,11 +73,6 @@ def make_plan(figures: Sequence[StudyFigure], scope: Scope, source: DataSource) 
         for policy in _rotated(policies, round_)
     ]
     return StudyPlan(cases, left_out)
-
-
-def with_rounds(scope: Scope, rounds: int) -> Scope:
-    """The same with another number of rounds."""
-    return msgspec.structs.replace(scope, rounds=rounds)
 
 
 def _is_known(policy: str, source: DataSource, left_out: list[str]) -> bool:

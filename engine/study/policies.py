@@ -7,8 +7,9 @@ PLAIN = ("llama.cpp", "lockstep-lfu")
 RIVALS = (*PLAIN, *PREFETCHERS)
 # Where time is short: the paper's baselines, and what decides here.
 MAIN_RIVALS = (*PLAIN, "specmd", "finemoe", "prescope")
-# Eviction that knows the future: no cache can miss less. The simulator's alone.
-BELADY = "runahead/lowest-layer/layer-srtf/belady/none"
+# Eviction that knows the future. In lockstep, where the order of uses is known, no cache can miss
+# less. The simulator's alone.
+BELADY = "lockstep/lowest-layer/layer-srtf/belady/none"
 
 
 def static(*sizes: int) -> str:

@@ -77,7 +77,7 @@ _LOOKS = {
     "mixtral-offloading": _Look("Mixtral-Offloading", "#b2a200", "h"),
     with_lfu("finemoe"): _Look("FineMoE, LFU", GREEN, "P"),
     with_lfu("specmd"): _Look("SpecMD, LFU", ORANGE, "^"),
-    BELADY: _Look("bevy, Belady's optimum", SKY, "*"),
+    BELADY: _Look("lockstep, Belady's optimum", SKY, "*"),
     ordered("lowest-layer", "global-srtf"): _Look("fetch by global SRTF", ORANGE, "^"),
     ordered("lowest-layer", "fifo"): _Look("fetch first come first served", GREEN, "P"),
     ordered("fifo", "layer-srtf"): _Look("compute oldest job first", PINK, "X"),
