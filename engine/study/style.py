@@ -69,7 +69,7 @@ _LOOKS = {
     "bevy": _Look("bevy", BLUE, "o"),
     "bevy+prefetch": _Look("bevy + prefetch", SKY, "D"),
     "lockstep-lfu": _Look("lockstep, LFU", "#444b54", "s"),
-    "llama.cpp": _Look("llama.cpp (lockstep, LRU)", GREY, "v"),
+    "llama.cpp": _Look("llama.cpp (lockstep, LRU per layer)", GREY, "v"),
     "specmd": _Look("SpecMD", ORANGE, "^"),
     "finemoe": _Look("FineMoE", GREEN, "P"),
     "promoe": _Look("ProMoE", PINK, "X"),

@@ -72,7 +72,7 @@ def test_tables_of_runs_have_these_columns() -> None:
     assert (row["link"], row["requests"], row["policy"]) == (
         "2 GB/s",
         2,
-        "llama.cpp (lockstep, LRU)",
+        "llama.cpp (lockstep, LRU per layer)",
     )
     assert isinstance(row["bevy over it"], float) and row["bevy over it"] > 1
 
