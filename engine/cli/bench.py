@@ -88,6 +88,7 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure and report."""
+    args.prompt_tokens = args.prompt_tokens or PROMPT_TOKENS[args.workload]
     plan = BenchPlan(
         policies=args.policies,
         requests=args.requests,

@@ -148,6 +148,8 @@ def runahead(home: Path) -> Callable[..., "subprocess.Popen[str]"]:
             text=True,
             env={**os.environ, "RUNAHEAD_HOME": str(home)},
             cwd=Path(__file__).parents[2],
+            # Shells start background jobs with Ctrl-C ignored, and children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     return start
