@@ -2,7 +2,6 @@
 
 #include "exec/engine.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -12,6 +11,7 @@
 #include <memory>
 #include <mutex>
 
+#include "bind/arrays.h"
 #include "bind/bindings.h"
 #include "bind/progress.h"
 
@@ -210,12 +210,12 @@ nb::list poll(Handle& handle) {
   return out;
 }
 
-nb::ndarray<nb::numpy, float, nb::ndim<2>> take_logits(Handle& handle, int32_t request) {
+Array<float, 2> take_logits(Handle& handle, int32_t request) {
   const auto engine = handle.get();
-  auto* logits = new std::vector<float>(engine->requests().take_logits(request));
-  nb::capsule owner(logits, [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
+  std::vector<float> logits = engine->requests().take_logits(request);
   const auto n_vocab = static_cast<size_t>(engine->model().hparams().n_vocab);
-  return {logits->data(), {logits->size() / n_vocab, n_vocab}, owner};
+  const size_t n = logits.size() / n_vocab;
+  return array_of(std::move(logits), {n, n_vocab});
 }
 
 nb::dict stats(Handle& handle) {
@@ -254,14 +254,6 @@ nb::tuple drain(Handle& handle) {
   }
   return nb::make_tuple(nb::bytes(records.data(), records.size() * sizeof(Record)),
                         engine->stats().dropped_records);
-}
-
-// A numpy array that owns its numbers.
-template <class T>
-nb::object array_of(std::vector<T> values, std::initializer_list<size_t> shape) {
-  auto* owned = new std::vector<T>(std::move(values));
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape, owner));
 }
 
 nb::dict take_routing(Handle& handle) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "bind/arrays.h"
 #include "bind/bindings.h"
 
 namespace nb = nanobind;
@@ -65,26 +66,23 @@ struct Held {
   }
 };
 
-// The column `field` of all steps, as a numpy array that owns its numbers.
+// The column `field` of all steps.
 template <class T, class Field>
-nb::object column(const std::vector<SimulatedStep>& steps, Field field) {
-  auto* values = new std::vector<T>();
-  nb::capsule owner(values, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+Array<T, 1> column(const std::vector<SimulatedStep>& steps, Field field) {
+  std::vector<T> values;
   for (const SimulatedStep& step : steps) {
-    values->push_back(static_cast<T>(step.*field));
+    values.push_back(static_cast<T>(step.*field));
   }
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(values->data(), {values->size()}, owner));
+  return array_of(std::move(values), {steps.size()});
 }
 
-nb::object group_sizes(const std::vector<SimulatedStep>& steps, size_t n_request) {
-  auto* counts = new std::vector<int32_t>(steps.size() * (n_request + 1));
-  nb::capsule owner(counts, [](void* p) noexcept { delete static_cast<std::vector<int32_t>*>(p); });
+Array<int32_t, 2> group_sizes(const std::vector<SimulatedStep>& steps, size_t n_request) {
+  std::vector<int32_t> counts(steps.size() * (n_request + 1));
   for (size_t i = 0; i < steps.size(); ++i) {
     std::copy(steps[i].groups_of_size.begin(), steps[i].groups_of_size.end(),
-              counts->begin() + static_cast<std::ptrdiff_t>(i * (n_request + 1)));
+              counts.begin() + static_cast<std::ptrdiff_t>(i * (n_request + 1)));
   }
-  return nb::cast(nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>(
-      counts->data(), {steps.size(), n_request + 1}, owner));
+  return array_of(std::move(counts), {steps.size(), n_request + 1});
 }
 
 nb::dict simulate(const Experts& experts, int32_t n_expert, const nb::object& probabilities,

@@ -89,7 +89,7 @@ std::span<const IssuedExpert> Scheduler::routed(RequestId request, int32_t layer
 
 std::optional<Fetch> Scheduler::next_fetch() {
   if (queue_.empty()) {
-    return may_prefetch()
+    return link_has_room()
                ? prefetches_.next(slots_needed(static_cast<int32_t>(n_jobs_), shape_.n_expert_used))
                : std::nullopt;
   }
@@ -105,7 +105,7 @@ std::optional<Fetch> Scheduler::next_fetch() {
 }
 
 bool Scheduler::may_prefetch() const {
-  return queue_.empty() && prefetches_.may_fetch() && !(runahead_ && !in_flight_.empty());
+  return queue_.empty() && link_has_room() && prefetches_.may_fetch();
 }
 
 int32_t Scheduler::n_queued() const {
@@ -170,7 +170,6 @@ void Scheduler::group_finished(const Group& group, bool last_layer) {
       leave(*job);
     }
   }
-  let_prefetches_go();
 }
 
 void Scheduler::cancel(RequestId request) {

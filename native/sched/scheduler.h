@@ -186,6 +186,8 @@ class Scheduler {
   [[nodiscard]] bool unit_is_ready(int32_t unit) const;
   [[nodiscard]] int32_t unit_of(size_t index) const;
   void become_ready(Job& job);
+  // Whether predictions may be read beside what is in flight.
+  [[nodiscard]] bool link_has_room() const { return !runahead_ || in_flight_.empty(); }
   // Tells the prefetches which layers all requests have been routed at.
   void let_prefetches_go();
   void release_pins(Job& job);
