@@ -5,17 +5,17 @@ from pathlib import Path
 import msgspec
 
 from engine import errors
+from engine.atomic_file import write_json
 from engine.bench_plan import BenchPlan
 from engine.bench_report import BenchReport
 from engine.engine import Engine
-from engine.runlog.writer import write_atomically
 from engine.versions import machine, versions
 
 
 def save_report(report: BenchReport, path: Path) -> None:
     """Replace the file. Raises StorageError or OutOfSpaceError."""
     try:
-        write_atomically(path, msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+        write_json(path, report)
     except OSError as error:
         raise errors.from_os(error, f"{path} cannot be written") from error
 

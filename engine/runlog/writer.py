@@ -12,9 +12,7 @@ ignored. When the log is too large, its oldest file goes.
 
 import contextlib
 import fcntl
-import os
 import re
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
@@ -22,6 +20,7 @@ from typing import IO
 import msgspec
 
 from engine import folders
+from engine.atomic_file import write_atomically
 from engine.runlog.meta import Mark, RunMeta
 from engine.runlog.prune import prune
 from engine.trace import RECORD_DTYPE, Records
@@ -125,21 +124,6 @@ class RunLogWriter:
     def _fail(self, error: OSError) -> None:
         self.failure = error.strerror or str(error)
         self._close_chunk()
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file so that nobody, even after a crash, ever sees a part of it."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def now_utc() -> str:

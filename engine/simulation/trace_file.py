@@ -4,9 +4,7 @@ A trace may come from anywhere, so reading trusts nothing: no pickle, no parser 
 every size compared with the file's own before memory is taken.
 """
 
-import os
 import re
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import errors
+from engine.atomic_file import replaced
 
 FORMAT = "runahead routing trace"
 VERSION = 1
@@ -51,17 +50,8 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True):
 def write(path: Path, meta: Meta, arrays: Arrays) -> None:
     """Write it, whole or not at all. Raises StorageError."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                _write(file, {"meta": _to_array(meta), **arrays})
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with replaced(path) as file:
+            _write(file, {"meta": _to_array(meta), **arrays})
     except OSError as error:
         raise errors.from_os(error, f"The routing trace {path} cannot be written") from error
 

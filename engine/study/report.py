@@ -10,7 +10,7 @@ from pathlib import Path
 import jinja2
 
 from engine import errors
-from engine.runlog.writer import write_atomically
+from engine.atomic_file import write_atomically
 from engine.study import style
 from engine.study.data import Drawn, NoData, StudyData, StudyFigure, Table, Value
 

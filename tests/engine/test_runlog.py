@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from engine import errors, metrics, trace
+from engine.atomic_file import write_atomically
 from engine.engine import Engine
 from engine.options import EngineOptions
 from engine.runlog import writer
@@ -21,7 +22,7 @@ from engine.runlog.meta import RunMeta, RunModel
 from engine.runlog.prune import prune
 from engine.runlog.reader import RunLog, run_folders
 from engine.runlog.steps_csv import write_steps_csv
-from engine.runlog.writer import RunLogWriter, write_atomically
+from engine.runlog.writer import RunLogWriter
 from engine.sampling import SamplingParams
 from engine.trace import Event
 from engine.versions import machine, versions
