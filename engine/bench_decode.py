@@ -58,6 +58,11 @@ def decode(
     return list(tokens.values()), np.concatenate(records)
 
 
+def steps_done(tokens: list[list[int]]) -> int:
+    """Decode steps that all requests have behind them, from what decode() tells `polled`."""
+    return max(0, min(map(len, tokens)) - 1)
+
+
 def _end(engine: Engine, running: set[RequestId]) -> None:
     """Cancel these requests and wait, at most half a minute, until they have ended."""
     for request in running:

@@ -10,13 +10,13 @@ from collections.abc import Callable
 import msgspec
 
 from engine import errors, metrics, trace
-from engine.bench_decode import decode
+from engine.bench_decode import decode, steps_done
 from engine.bench_plan import BenchCase
-from engine.bench_prompts import bench_prompts
 from engine.bench_report import BenchRun
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
 from engine.request import SessionId
+from engine.workloads import prompts
 
 
 class MeasuredRun(msgspec.Struct, frozen=True):
@@ -56,9 +56,7 @@ class CaseRunner:
         self._steps = steps
         self._warm_up = steps // 2 if warm_up is None else warm_up
         self._seed = seed
-        self._prompts = bench_prompts(
-            lambda text: engine.tokenize(text), max_requests, prompt_tokens, workload
-        )
+        self._prompts = prompts(workload, max_requests, prompt_tokens, engine.tokenize)
         self._sessions: list[SessionId] = []
 
     def try_policy(self, policy: str) -> None:
@@ -92,7 +90,7 @@ class CaseRunner:
             if first_step is None and all(tokens):
                 engine.set_link(case.link)
                 first_step = engine.stats().steps
-            stepped(max(0, min(map(len, tokens)) - 1))
+            stepped(steps_done(tokens))
 
         try:
             streams, records = decode(

@@ -9,11 +9,11 @@ from collections.abc import Callable
 import numpy as np
 
 from engine import errors, trace
-from engine.bench_decode import decode
+from engine.bench_decode import decode, steps_done
 from engine.bench_models.routing import Routing
-from engine.bench_prompts import bench_prompts
 from engine.engine import Engine
 from engine.trace import Event
+from engine.workloads import prompts
 
 
 def record_routing(
@@ -30,10 +30,8 @@ def record_routing(
     Raises EngineError when these are too few: the expert cache is too small for a step without
     waves, or fewer requests than asked for are admitted at once.
     """
-    prompts = bench_prompts(lambda text: engine.tokenize(text), n_request, prompt_tokens)
-    _, records = decode(
-        engine, prompts, n_step, seed, lambda tokens: stepped(max(0, min(map(len, tokens)) - 1))
-    )
+    asked = prompts("short", n_request, prompt_tokens, engine.tokenize)
+    _, records = decode(engine, asked, n_step, seed, lambda tokens: stepped(steps_done(tokens)))
     routing = routing_of(records, n_request)
     if len(routing) < max(4, n_step // 8):
         raise errors.EngineError(

@@ -3,22 +3,21 @@
 import argparse
 from pathlib import Path
 
-from engine import bench_file, errors, native
+from engine import bench_file, errors
 from engine.bench import Bench, BenchPlan
 from engine.bench_report import BenchReport
 from engine.cache_size import CacheSize
 from engine.cli.arguments import (
     Commands,
     add_engine_arguments,
-    engine_options,
     listed,
     positive,
 )
 from engine.cli.bench_routing import run_routing
 from engine.cli.bench_table import bench_table, slow_links
 from engine.cli.busy import why_busy
-from engine.cli.generate import STAGES
-from engine.cli.terminal import native_progress, note, progress_bars, stdout, visible
+from engine.cli.measuring import check_can_be_made, check_policies, open_engine
+from engine.cli.terminal import note, progress_bars, stdout, visible
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
 from engine.workloads import PROMPT_TOKENS, WORKLOADS
@@ -96,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         links=args.link,
         steps=args.steps,
         rounds=args.rounds,
-        prompt_tokens=args.prompt_tokens or PROMPT_TOKENS[args.workload],
+        prompt_tokens=args.prompt_tokens,
         seed=args.seed,
         workload=args.workload,
     )
@@ -104,23 +103,17 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             raise errors.InvalidRequestError("--json does not go with --routing")
         return run_routing(args)
-    with native.translated():
-        for policy in plan.policies:
-            native.parse_policy(policy)
+    check_policies(plan.policies)
     earlier = _earlier(args, plan)
-    options = engine_options(
+    if busy := why_busy():
+        note(busy)
+    with open_engine(
         args,
         policy=plan.policies[0],
         cache=plan.caches[0],
-        context=max(16, plan.context),
+        context=plan.context,
         max_requests=max(plan.requests),
-        run_log=False,
-    )
-    if busy := why_busy():
-        note(busy)
-    with native_progress(STAGES) as progress:
-        engine = Engine.open(args.model, options, progress)
-    with engine:
+    ) as engine:
         if earlier:
             bench_file.check_engine(earlier, engine, args.json)
             note(f"{args.json} has {len(earlier.runs)} of {len(plan.cases())} runs already.")
@@ -131,11 +124,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _earlier(args: argparse.Namespace, plan: BenchPlan) -> BenchReport | None:
     """What an interrupted benchmark left, if it is of the same plan."""
-    if not args.json:
-        return None
-    if not args.json.absolute().parent.is_dir():
-        raise errors.StorageError(f"{args.json} cannot be written: its folder does not exist", "")
-    if args.no_resume:
+    check_can_be_made(args.json)
+    if not args.json or args.no_resume:
         return None
     earlier = bench_file.load_report(args.json)
     if earlier:

@@ -4,11 +4,9 @@ import argparse
 
 from engine.bench_models.engine_routing import record_routing
 from engine.bench_models.routing import Calibration, calibrate
-from engine.cli.arguments import engine_options
-from engine.cli.generate import STAGES
+from engine.cli.measuring import open_engine
 from engine.cli.routing_table import routing_table
-from engine.cli.terminal import native_progress, progress_bars, stdout, visible
-from engine.engine import Engine
+from engine.cli.terminal import progress_bars, stdout, visible
 from engine.model_info import inspect_model
 
 
@@ -16,15 +14,12 @@ def run_routing(args: argparse.Namespace) -> int:
     """Run the most requests once; replay what they routed to through caches of every size."""
     n_request = max(args.requests)
     total = inspect_model(args.model).experts_total_bytes
-    options = engine_options(
+    engine = open_engine(
         args,
         cache=max(args.cache, key=lambda cache: cache.bytes_of(total)),
-        context=max(16, args.prompt_tokens + args.steps + 1),
+        context=args.prompt_tokens + args.steps + 1,
         max_requests=n_request,
-        run_log=False,
     )
-    with native_progress(STAGES) as progress:
-        engine = Engine.open(args.model, options, progress)
     with engine, progress_bars() as bars:
         task = bars.add_task("Decoding", total=args.steps, amount="")
         routing = record_routing(

@@ -7,21 +7,18 @@ import msgspec
 from rich import box
 from rich.table import Table
 
-from engine import errors, native
+from engine.atomic_file import write_json
 from engine.cache_size import CacheSize
 from engine.cli.arguments import (
     Commands,
     add_engine_arguments,
     checked,
-    engine_options,
     listed,
     positive,
 )
-from engine.cli.generate import STAGES
-from engine.cli.terminal import native_progress, note, progress_bars, stdout, visible
-from engine.engine import Engine
+from engine.cli.measuring import check_can_be_made, check_policies, open_engine
+from engine.cli.terminal import note, progress_bars, stdout, visible
 from engine.link_speed import LinkSpeed
-from engine.runlog.writer import write_atomically
 from engine.simulation.machine import MachineModel
 
 # Predictions further off than this are pointed out.
@@ -90,20 +87,14 @@ def run(args: argparse.Namespace) -> int:
         steps=args.steps,
         prompt_tokens=args.prompt_tokens,
     )
-    with native.translated():
-        for policy in plan.policies:
-            native.parse_policy(policy)
-    if not args.out.absolute().parent.is_dir():
-        raise errors.StorageError(f"{args.out} cannot be written: its folder does not exist", "")
-    options = engine_options(
+    check_policies(plan.policies)
+    check_can_be_made(args.out)
+    engine = open_engine(
         args,
         cache=plan.cache,
-        context=max(16, plan.prompt_tokens + plan.steps + 1),
+        context=plan.prompt_tokens + plan.steps + 1,
         max_requests=max(plan.requests),
-        run_log=False,
     )
-    with native_progress(STAGES) as progress:
-        engine = Engine.open(args.model, options, progress)
     with engine, progress_bars() as bars:
         task = bars.add_task("Calibrating", total=plan.total_steps, amount="")
 
@@ -112,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
         found = calibrate(engine, plan, on_progress)
     found = msgspec.structs.replace(found, name=args.out.stem)
-    write_atomically(args.out, msgspec.json.format(msgspec.json.encode(found)) + b"\n")
+    write_json(args.out, found)
     _show(found, args.out)
     return 0
 

@@ -3,18 +3,16 @@
 import argparse
 from pathlib import Path
 
-from engine import errors, sizes
+from engine import sizes
 from engine.cache_size import CacheSize
 from engine.cli.arguments import (
     Commands,
     add_engine_arguments,
     checked,
-    engine_options,
     positive,
 )
-from engine.cli.generate import STAGES
-from engine.cli.terminal import native_progress, progress_bars, stdout, visible
-from engine.engine import Engine
+from engine.cli.measuring import check_can_be_made, open_engine
+from engine.cli.terminal import progress_bars, stdout, visible
 
 
 def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -59,17 +57,13 @@ def run(args: argparse.Namespace) -> int:
     """Record and write."""
     from engine.simulation.record import record_trace
 
-    if not args.out.absolute().parent.is_dir():
-        raise errors.StorageError(f"{args.out} cannot be written: its folder does not exist", "")
-    options = engine_options(
+    check_can_be_made(args.out)
+    engine = open_engine(
         args,
         cache=args.cache,
-        context=max(16, args.prompt_tokens + args.steps + 1),
+        context=args.prompt_tokens + args.steps + 1,
         max_requests=args.requests,
-        run_log=False,
     )
-    with native_progress(STAGES) as progress:
-        engine = Engine.open(args.model, options, progress)
     with engine, progress_bars() as bars:
         task = bars.add_task("Recording", total=args.steps, amount="")
         trace = record_trace(

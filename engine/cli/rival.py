@@ -4,11 +4,11 @@ import argparse
 import os
 from pathlib import Path
 
-import msgspec
 from rich import box
 from rich.table import Table
 
-from engine import errors, native, sizes
+from engine import errors, sizes
+from engine.atomic_file import write_json
 from engine.cache_size import CacheSize
 from engine.cli.arguments import (
     Commands,
@@ -19,6 +19,7 @@ from engine.cli.arguments import (
     positive,
 )
 from engine.cli.generate import STAGES
+from engine.cli.measuring import check_can_be_made, check_policies
 from engine.cli.terminal import native_progress, note, progress_bars, stdout, visible
 from engine.model_info import inspect_model
 from engine.open_store import choose_store
@@ -26,7 +27,6 @@ from engine.rival.cgroup_home import homes
 from engine.rival.compare import Opened, RivalPlan, Rivalry
 from engine.rival.memory_limit import choose_home
 from engine.rival.report import THEIRS, RivalCase, RivalReport, median
-from engine.runlog.writer import write_atomically
 from engine.workloads import PROMPT_TOKENS, WORKLOADS
 
 
@@ -108,16 +108,14 @@ def run(args: argparse.Namespace) -> int:
         read_aheads=args.read_ahead,
         timeout_s=args.time_limit,
     )
-    if args.json and not args.json.absolute().parent.is_dir():
-        raise errors.StorageError(f"{args.json} cannot be written: its folder does not exist", "")
-    with native.translated():
-        native.parse_policy(plan.policy)
+    check_can_be_made(args.json)
+    check_policies([plan.policy])
     home = choose_home(homes())  # before minutes of packing
     opened = _opened(args)
 
     def on_report(report: RivalReport) -> None:
         if args.json:
-            write_atomically(args.json, msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+            write_json(args.json, report)
 
     with progress_bars() as bars:
         task = bars.add_task("Measuring", total=plan.most_runs, amount="")

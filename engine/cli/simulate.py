@@ -8,12 +8,13 @@ import msgspec
 from rich import box
 from rich.table import Table
 
-from engine import errors, native
+from engine import native
+from engine.atomic_file import write_json
 from engine.cache_size import CacheSize
 from engine.cli.arguments import Commands, checked, listed, positive
+from engine.cli.measuring import check_can_be_made, check_policies
 from engine.cli.terminal import note, progress_bars, stdout, visible
 from engine.link_speed import LinkSpeed
-from engine.runlog.writer import write_atomically
 from engine.simulation.machine import MachineModel, machine_names
 from engine.simulation.routing_trace import RoutingTrace
 from engine.simulation.simulate import SimulatedRun, simulate
@@ -100,11 +101,8 @@ def run(args: argparse.Namespace) -> int:
     machine = MachineModel.load(args.machine)
     if args.link.emulated:
         machine = machine.with_link(args.link.bytes_per_s)
-    with native.translated():
-        for policy in args.policies:
-            native.parse_simulated_policy(policy)
-    if args.json and not args.json.absolute().parent.is_dir():
-        raise errors.StorageError(f"{args.json} cannot be written: its folder does not exist", "")
+    check_policies(args.policies, native.parse_simulated_policy)
+    check_can_be_made(args.json)
     trace = RoutingTrace.load(args.trace)
     requests = args.requests or (trace.n_request,)
     ratio = trace.record_bytes / (machine.record_bytes or trace.record_bytes)
@@ -138,7 +136,7 @@ def run(args: argparse.Namespace) -> int:
             steps=trace.n_step - trace.n_step // 2,
             cases=[_case(found, n) for (n, _), each in runs.items() for found in each],
         )
-        write_atomically(args.json, msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+        write_json(args.json, report)
     out = stdout()
     out.print(
         f"{visible(trace.model)} on {visible(machine.summary())} (simulated, not measured)",

@@ -9,13 +9,11 @@ from pathlib import Path
 import msgspec
 
 from engine import errors
+from engine.atomic_file import write_atomically
 from engine.cache_size import CacheSize
-from engine.cli.arguments import engine_options
 from engine.cli.busy import why_busy
-from engine.cli.generate import STAGES
-from engine.cli.terminal import native_progress, note, progress_bars, stderr, stdout, visible
-from engine.engine import Engine
-from engine.runlog.writer import write_atomically
+from engine.cli.measuring import open_engine
+from engine.cli.terminal import note, progress_bars, stderr, stdout, visible
 from engine.simulation.routing_trace import RoutingTrace
 from engine.study import scope as scopes
 from engine.study.data import StudyData, StudyFigure
@@ -57,18 +55,14 @@ def run(args: argparse.Namespace) -> int:
     if args.simulate:
         return _study(SimulatedSource(args.simulate, args.trace, scope), scope, figures, args)
     n_request = max(case.requests for figure in figures for case in figure.cases(scope) or [_ANY])
-    options = engine_options(
-        args,
-        cache=CacheSize(fraction=max(scope.caches)) if max(scope.caches) < 1 else CacheSize(),
-        context=max(16, context_of(scope, n_request)),
-        max_requests=n_request,
-        run_log=False,
-    )
     if busy := why_busy():
         note(busy)
-    with native_progress(STAGES) as progress:
-        engine = Engine.open(args.model, options, progress)
-    with engine:
+    with open_engine(
+        args,
+        cache=CacheSize(fraction=max(scope.caches)) if max(scope.caches) < 1 else CacheSize(),
+        context=context_of(scope, n_request),
+        max_requests=n_request,
+    ) as engine:
         return _study(MeasuredSource(engine, scope), scope, figures, args)
 
 

@@ -24,9 +24,7 @@ def run(job: OursJob) -> Measured:
         run_log=False,
     )
     with Engine.open(work.model, options) as engine:
-        asked = prompts(
-            job.workload, work.n_requests, job.prompt_tokens, lambda text: engine.tokenize(text)
-        )
+        asked = prompts(job.workload, work.n_requests, job.prompt_tokens, engine.tokenize)
         begin: Usage | None = None
         begin_step = 0
 

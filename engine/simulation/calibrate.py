@@ -7,8 +7,7 @@ import msgspec
 import numpy as np
 
 from engine import errors, native
-from engine.bench_decode import decode
-from engine.bench_prompts import bench_prompts
+from engine.bench_decode import decode, steps_done
 from engine.cache_size import CacheSize
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
@@ -20,6 +19,7 @@ from engine.simulation.record import record_rows
 from engine.simulation.routing_trace import RoutingTrace
 from engine.simulation.simulate import simulate
 from engine.versions import machine
+from engine.workloads import prompts
 
 # Waits of lockstep tell the link's speed, groups of runahead how reading disturbs computing.
 FITTED = ("lockstep-lfu", "bevy")
@@ -75,9 +75,7 @@ def calibrate(
     Raises EngineError when steps are too few to fit anything.
     """
     runs: dict[tuple[str, int], Observed] = {}
-    prompts = bench_prompts(
-        lambda text: engine.tokenize(text), max(plan.requests), plan.prompt_tokens
-    )
+    asked = prompts("short", max(plan.requests), plan.prompt_tokens, engine.tokenize)
     done = 0
     for n in plan.requests:
         for policy in plan.all_policies:
@@ -85,12 +83,11 @@ def calibrate(
             at = done
 
             def polled(tokens: list[list[int]], label: str = label, at: int = at) -> None:
-                steps = max(0, min(map(len, tokens)) - 1)
-                on_progress(at + steps, plan.total_steps, label)
+                on_progress(at + steps_done(tokens), plan.total_steps, label)
 
             engine.set_link(plan.link)
             engine.set_policy(policy, cold=True)
-            _, records = decode(engine, prompts[:n], plan.steps, plan.seed, polled)
+            _, records = decode(engine, asked[:n], plan.steps, plan.seed, polled)
             observed = observe(records, n, lockstep=policy == FITTED[0])
             if len(observed.step_ms) < plan.steps // 2:
                 raise errors.EngineError(
@@ -103,7 +100,7 @@ def calibrate(
     decoded = None
     if any(_needs_scores(policy) for policy in plan.all_policies):
         on_progress(done, plan.total_steps, "recording what routers say")
-        decoded = Decoded(record_rows(engine, prompts, plan.steps, plan.seed, _LOOKAHEAD))
+        decoded = Decoded(record_rows(engine, asked, plan.steps, plan.seed, _LOOKAHEAD))
     info = engine.info
     fitted = fit_machine(
         [runs[FITTED[0], n] for n in plan.requests],

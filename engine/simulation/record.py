@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import errors
-from engine.bench_decode import decode
-from engine.bench_prompts import bench_prompts
+from engine.bench_decode import decode, steps_done
 from engine.engine import Engine
 from engine.simulation.routing_trace import RoutingTrace
+from engine.workloads import prompts
 
 # The arrays of _native.Engine.take_routing.
 Routed = dict[str, NDArray[Any]]
@@ -23,17 +23,19 @@ def record_trace(
     *,
     n_lookahead: int = 3,
     prompt_tokens: int = 64,
+    workload: str = "short",
     seed: int = 0,
+    at_least: int | None = None,
     stepped: Callable[[int], None] = lambda done: None,
 ) -> RoutingTrace:
-    """Decode `n_request` made-up prompts; the steps that all of them took together.
+    """Decode `n_request` prompts of a workload; the steps that all of them took together.
 
     `stepped` is told the steps done. Raises EngineError when a request fails, or when these steps
-    are too few: the expert cache is too small for a step without waves, or fewer requests than
-    asked for are admitted at once.
+    are fewer than `at_least` (None: half of all): the expert cache is too small for a step without
+    waves, or fewer requests than asked for are admitted at once.
     """
-    prompts = bench_prompts(lambda text: engine.tokenize(text), n_request, prompt_tokens)
-    rows = record_rows(engine, prompts, n_step, seed, n_lookahead, stepped)
+    asked = prompts(workload, n_request, prompt_tokens, engine.tokenize)
+    rows = record_rows(engine, asked, n_step, seed, n_lookahead, stepped)
     info = engine.info
     trace = trace_of(
         rows,
@@ -43,7 +45,7 @@ def record_trace(
         record_bytes=round(info.experts_total_bytes / info.n_experts_total),
     )
     n_found = 0 if trace is None else trace.n_step
-    if trace is None or n_found < max(1, n_step // 2):
+    if trace is None or n_found < (max(1, n_step // 2) if at_least is None else at_least):
         raise errors.EngineError(
             f"Only {n_found} of {n_step} steps had all {n_request} requests active and room for"
             " the experts of each, which is too few",
@@ -54,7 +56,7 @@ def record_trace(
 
 def record_rows(
     engine: Engine,
-    prompts: Sequence[tuple[int, ...]],
+    asked: Sequence[tuple[int, ...]],
     n_step: int,
     seed: int,
     n_lookahead: int,
@@ -74,11 +76,11 @@ def record_rows(
 
     def polled(tokens: list[list[int]]) -> None:
         take()
-        stepped(max(0, min(map(len, tokens)) - 1))
+        stepped(steps_done(tokens))
 
     engine.record_routing(n_lookahead)
     try:
-        decode(engine, prompts, n_step, seed, polled)
+        decode(engine, asked, n_step, seed, polled)
         take()
     finally:
         engine.record_routing(None)

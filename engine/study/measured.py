@@ -6,12 +6,11 @@ import numpy as np
 
 from engine import errors, native, trace
 from engine.bench_plan import BenchCase
-from engine.bench_prompts import bench_prompts
 from engine.bench_run import CaseRunner, MeasuredRun
 from engine.cache_size import CacheSize
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
-from engine.simulation.record import record_rows, trace_of
+from engine.simulation.record import record_trace
 from engine.simulation.routing_trace import RoutingTrace
 from engine.study.estimate import ModelSize
 from engine.study.results import CaseResult, Origin, StepColumns
@@ -85,28 +84,16 @@ class MeasuredSource:
         self._engine.set_link(LinkSpeed())
         self._engine.set_cache_size(CacheSize(fraction=share) if share < 1 else CacheSize())
         self._engine.set_policy("bevy", cold=True)
-        rows = record_rows(
+        return record_trace(
             self._engine,
-            bench_prompts(
-                lambda text: self._engine.tokenize(text),
-                n_request,
-                self._scope.prompt_tokens,
-                self._scope.workload,
-            ),
-            routing_steps(self._scope, n_request),
-            0,
-            min(_LOOKAHEAD, info.n_layer - 1),
-            stepped,
-        )
-        found = trace_of(
-            rows,
             n_request,
-            model=self._engine.model.title,
-            record_bytes=round(info.experts_total_bytes / info.n_experts_total),
+            routing_steps(self._scope, n_request),
+            n_lookahead=min(_LOOKAHEAD, info.n_layer - 1),
+            prompt_tokens=self._scope.prompt_tokens,
+            workload=self._scope.workload,
+            at_least=1,
+            stepped=stepped,
         )
-        if found is None:
-            raise errors.EngineError(f"No step had all {n_request} requests active")
-        return found
 
     def _runner(self) -> CaseRunner:
         scope = self._scope

@@ -10,7 +10,6 @@ import pytest
 
 from engine import bench_file, errors
 from engine.bench import Bench, BenchPlan
-from engine.bench_prompts import TEXTS, bench_prompts
 from engine.bench_report import BenchReport, BenchRun, ratios_of
 from engine.cache_size import CacheSize
 from engine.cli.bench_table import bench_table, slow_links
@@ -18,6 +17,8 @@ from engine.cli.main import main
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
 from engine.options import EngineOptions
+from engine.workloads import prompts
+from engine.workloads.short import TEXTS
 from tests.helpers import fake_native
 from tests.helpers.fake_engine import _Run
 
@@ -135,9 +136,9 @@ def test_progress_ends_at_all_steps(engine: Engine) -> None:
 
 
 def test_prompts_are_distinct_and_of_the_asked_length() -> None:
-    prompts = bench_prompts(lambda text: list(text.encode()), len(TEXTS) + 5, 700)
-    assert {len(prompt) for prompt in prompts} == {700}
-    assert len({prompt[:40] for prompt in prompts}) == len(prompts)
+    found = prompts("short", len(TEXTS) + 5, 700, lambda text: list(text.encode()))
+    assert {len(prompt) for prompt in found} == {700}
+    assert len({prompt[:40] for prompt in found}) == len(found)
 
 
 @pytest.mark.parametrize(("field", "value"), [("steps", 3), ("rounds", 0), ("policies", ())])

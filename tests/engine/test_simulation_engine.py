@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from engine import trace
+from engine import trace, workloads
 from engine.bench_models.engine_routing import routing_of
-from engine.bench_prompts import bench_prompts
 from engine.cache_size import CacheSize
 from engine.engine import Engine
 from engine.events import Finished, Piece
@@ -79,7 +78,7 @@ def run_engine(model: Path, policy: str, n_request: int) -> tuple[Records, int, 
         cache=CacheSize(fraction=FRACTION),
     )
     with Engine.open(model, options) as engine:
-        prompts = bench_prompts(lambda text: engine.tokenize(text), n_request, 6)
+        prompts = workloads.prompts("short", n_request, 6, engine.tokenize)
         waiting = {
             engine.submit(
                 Request(

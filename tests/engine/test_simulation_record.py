@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import errors
+from engine import errors, workloads
 from engine.bench_decode import decode
 from engine.bench_models.engine_routing import record_routing
-from engine.bench_prompts import bench_prompts
 from engine.cache_size import CacheSize
 from engine.cli.main import main
 from engine.engine import Engine
@@ -103,7 +102,7 @@ def test_the_trace_is_what_the_caches_were_asked_for(engine: Engine) -> None:
 
 
 def test_one_recording_serves_other_steps_of_the_same_requests(engine: Engine) -> None:
-    prompts = bench_prompts(lambda text: engine.tokenize(text), 3, 8)
+    prompts = workloads.prompts("short", 3, 8, engine.tokenize)
     decoded = Decoded(record_rows(engine, prompts, 12, 0, 1))
     engine.drain_events()
     _, records = decode(engine, prompts[:2], 12, 0, lambda tokens: None)

@@ -8,9 +8,9 @@ import types
 
 import pytest
 
-from engine.bench_prompts import TEXTS, bench_prompts
 from engine.errors import InvalidRequestError
 from engine.workloads import PROMPT_TOKENS, WORKLOADS, agent, prompts
+from engine.workloads.short import TEXTS
 
 
 def words(text: str) -> list[int]:
@@ -109,8 +109,8 @@ def test_mixed_prompts_are_chats_and_agents_in_turn(sharegpt: types.ModuleType) 
 
 
 def test_the_short_workload_is_what_benchmarks_always_had() -> None:
-    found = bench_prompts(words, 18, 50)
-    assert found == bench_prompts(words, 18, 50, "short")
+    found = prompts("short", 18, 50, words)
+    assert found == prompts("short", 18, 50, words)
     assert found[0] == tuple(words(TEXTS[0])[:50])
     assert found[17] == tuple(words(f"Part 17. {TEXTS[1]}")[:50])
 

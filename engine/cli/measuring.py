@@ -1,0 +1,32 @@
+"""What the commands that measure have in common."""
+
+import argparse
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from engine import errors, native
+from engine.cli.arguments import engine_options
+from engine.cli.generate import STAGES
+from engine.cli.terminal import native_progress
+from engine.engine import Engine
+
+
+def open_engine(args: argparse.Namespace, *, context: int, **options: Any) -> Engine:
+    """An engine for the measurement alone; of its options, those that are not in `args`."""
+    chosen = engine_options(args, context=max(16, context), run_log=False, **options)
+    with native_progress(STAGES) as progress:
+        return Engine.open(args.model, chosen, progress)
+
+
+def check_policies(policies: Iterable[str], parse: Callable[[str], object] | None = None) -> None:
+    """Raise InvalidRequestError for a policy that `parse` (native.parse_policy) refuses."""
+    with native.translated():
+        for policy in policies:
+            (parse or native.parse_policy)(policy)
+
+
+def check_can_be_made(path: Path | None) -> None:
+    """Raise StorageError, before minutes of work, when a file to be written has no folder."""
+    if path and not path.absolute().parent.is_dir():
+        raise errors.StorageError(f"{path} cannot be written: its folder does not exist", "")
