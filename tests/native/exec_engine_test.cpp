@@ -359,4 +359,22 @@ TEST_CASE("exec: nothing grows over 2,000 steps with changing neighbours") {
   CHECK(engine.stats().steps >= 2600);
 }
 
+TEST_CASE("exec: a session with a request in flight refuses a second one") {
+  ExecFiles files{ExecModel{}};
+  EngineOptions options = small_options();
+  options.cache_bytes = 1;
+  options.fetcher.link_bytes_per_s = 1;  // hours per expert: the first does not end by itself
+  Engine engine(files.gguf_path(), options, {});
+  Listener listener(engine);
+  const int32_t session = engine.requests().open_session();
+  const int32_t first = engine.submit(request({1}, 4, session));
+  CHECK(has(error_of([&] { engine.submit(request({2}, 1, session)); }),
+            "already has a request in flight"));
+  engine.cancel(first);
+  CHECK(listener.end_of(first).reason == "cancelled");
+  const int32_t second = engine.submit(request({2}, 1, session));
+  engine.cancel(second);
+  CHECK(listener.end_of(second).reason == "cancelled");
+}
+
 }  // namespace runahead::test
