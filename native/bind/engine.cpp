@@ -142,7 +142,8 @@ nb::dict info(Handle& handle) {
   const EngineStats stats = engine->stats();
   nb::dict out;
   out["architecture"] = h.architecture;
-  out["n_layer"] = h.n_layer;
+  out["n_layer"] = h.n_layer();
+  out["n_moe_layer"] = h.n_job();
   out["n_embd"] = h.n_embd;
   out["n_expert"] = h.n_expert;
   out["n_expert_used"] = h.n_expert_used;

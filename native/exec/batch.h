@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "exec/kv_cache.h"
+#include "exec/recurrent_state.h"
 
 namespace runahead {
 
@@ -16,6 +17,7 @@ namespace runahead {
 struct Lane {
   int32_t row = 0;  // of the residual state
   KvCache* kv = nullptr;
+  RecurrentState* recurrent = nullptr;
   int32_t position = 0;  // of the token being computed
 };
 
@@ -25,7 +27,10 @@ struct Batch {
   bool decode = true;
   std::vector<Lane> lanes;  // decode: one per column; prefill: one, at the first column's position
   int32_t n = 0;            // columns
-  std::vector<ggml_fp16_t> mask;  // prefill: [n_kv, n], 0 or -inf, the same for all layers
+  // Prefill: [n_kv, n], 0 or -inf: for layers that look at all positions, and for those with a
+  // window (empty where none has one).
+  std::vector<ggml_fp16_t> mask;
+  std::vector<ggml_fp16_t> window_mask;
 
   [[nodiscard]] int32_t position(int32_t column) const {
     return decode ? lanes[static_cast<size_t>(column)].position : lanes.front().position + column;
@@ -44,13 +49,14 @@ struct RoutingResult {
   std::vector<int32_t> experts;  // [n * n_expert_used]
   std::vector<float> weights;    // [n * n_expert_used]
   // Softmax over all experts, when it was asked for: of the layer's own router, and of the routers
-  // of the next n_lookahead layers (fewer near the end) reading the same.
+  // of the next n_lookahead jobs (fewer near the end) reading the same.
   std::vector<float> probabilities;           // [n * n_expert]
   std::vector<std::vector<float>> lookahead;  // [n_lookahead][n * n_expert]
 };
 
 // The columns that chose an expert, and its place among the experts of each.
 struct ExpertColumns {
+  int32_t expert = -1;
   SlotId slot{};
   std::vector<int32_t> columns;
   std::vector<int32_t> places;

@@ -9,9 +9,9 @@
 namespace runahead {
 
 DeviceMemory::DeviceMemory(Device& device, const Hparams& hparams, const Weights& weights,
-                           const Pools& pools, const std::vector<int32_t>& class_of_layer,
+                           const Pools& pools, const std::vector<int32_t>& class_of_job,
                            int32_t max_lanes, int32_t max_chunk)
-    : weights_(weights), pools_(pools), class_of_layer_(class_of_layer) {
+    : hparams_(hparams), weights_(weights), pools_(pools), class_of_job_(class_of_job) {
   ctx_.reset(ggml_init({ggml_tensor_overhead() * 4, nullptr, true}));
   const auto residuals = [&](int64_t columns) {
     return ggml_new_tensor_2d(ctx_.get(), GGML_TYPE_F32, hparams.n_embd, columns);
@@ -38,30 +38,37 @@ const ggml_tensor* DeviceMemory::state(int32_t index) const {
   }
 }
 
-const std::vector<ggml_tensor*>& DeviceMemory::pool_of(int32_t layer) const {
-  return pools_[static_cast<size_t>(class_of(layer))]->tensors();
+const std::vector<ggml_tensor*>& DeviceMemory::pool_of(int32_t job) const {
+  return pools_[static_cast<size_t>(class_of(job))]->tensors();
 }
 
-void DeviceMemory::cover(int32_t layer, std::span<const int32_t> slots) {
-  SlotPool& pool = *pools_[static_cast<size_t>(class_of(layer))];
+void DeviceMemory::cover(int32_t job, std::span<const int32_t> slots) {
+  SlotPool& pool = *pools_[static_cast<size_t>(class_of(job))];
   for (const int32_t slot : slots) {
     pool.cover(SlotId{slot});
   }
 }
 
 const ggml_tensor* DeviceMemory::find(Binding binding, Layers layers, const Batch& batch) const {
-  const auto index = static_cast<size_t>(binding.index);
+  const int32_t il = first_layer(layers) + binding.offset;
   switch (binding.source) {
-    case Source::kModel: return weights_.model()[index];
-    case Source::kLayer: return weights_.layer(layers.next + binding.ahead)[index];
-    case Source::kMoe: return weights_.layer(layers.moe)[index];
-    case Source::kPool: return pool_of(layers.moe)[index];
+    case Source::kModel: return weights_.model()[binding.index];
+    case Source::kLayer: return weights_.layer(il)[binding.index];
+    case Source::kPool: return pool_of(layers.moe)[static_cast<size_t>(binding.index)];
     case Source::kState: return state(binding.index);
-    case Source::kKv: {
-      const KvCache& kv = *batch.lanes[index / 3].kv;
-      return index % 3 == 0   ? kv.keys(layers.next)
-             : index % 3 == 1 ? kv.values(layers.next)
-                              : kv.mask();
+    case Source::kSession: {
+      const Lane& lane = batch.lanes[static_cast<size_t>(binding.index / kSessionParts)];
+      switch (binding.index % kSessionParts) {
+        case kKeys: return lane.kv->keys(il);
+        case kValues: return lane.kv->values(il);
+        case kMask: return lane.kv->mask();
+        case kWindowMask: return lane.kv->window_mask();
+        case kConvRead: return lane.recurrent->conv(il, false);
+        case kConvWritten: return lane.recurrent->conv(il, true);
+        case kHeadsRead: return lane.recurrent->heads(il, false);
+        case kHeadsWritten: return lane.recurrent->heads(il, true);
+        default: return nullptr;
+      }
     }
   }
   return nullptr;

@@ -29,10 +29,10 @@ enum StateTensor : int32_t {
   kWaveOutputs = 2,     // F32 [n_embd, n_expert_used * columns]
 };
 
-// Which layers a run is about; -1: none.
+// Which layers with experts a run is about, counted by job; -1: none.
 struct Layers {
   int32_t moe = -1;   // whose experts run
-  int32_t next = -1;  // whose attention and router run
+  int32_t next = -1;  // whose router runs
 };
 
 class DeviceMemory {
@@ -41,25 +41,30 @@ class DeviceMemory {
 
   // All outlive this. max_lanes: requests; max_chunk: columns of a prefill.
   DeviceMemory(Device& device, const Hparams& hparams, const Weights& weights, const Pools& pools,
-               const std::vector<int32_t>& class_of_layer, int32_t max_lanes, int32_t max_chunk);
+               const std::vector<int32_t>& class_of_job, int32_t max_lanes, int32_t max_chunk);
 
   [[nodiscard]] const ggml_tensor* find(Binding binding, Layers layers, const Batch& batch) const;
   [[nodiscard]] const ggml_tensor* state(int32_t index) const;
   [[nodiscard]] static StateTensor residuals_of(const Batch& batch) {
     return batch.decode ? kLaneResiduals : kChunkResiduals;
   }
-  [[nodiscard]] const std::vector<ggml_tensor*>& pool_of(int32_t layer) const;
-  [[nodiscard]] int32_t class_of(int32_t layer) const {
-    return class_of_layer_[static_cast<size_t>(layer)];
+  [[nodiscard]] const std::vector<ggml_tensor*>& pool_of(int32_t job) const;
+  [[nodiscard]] int32_t class_of(int32_t job) const {
+    return class_of_job_[static_cast<size_t>(job)];
   }
   // The pool's tensors reach these slots from now on.
-  void cover(int32_t layer, std::span<const int32_t> slots);
+  void cover(int32_t job, std::span<const int32_t> slots);
+  // The first layer of the model that a run touches: offsets of Binding count from it.
+  [[nodiscard]] int32_t first_layer(Layers layers) const {
+    return layers.moe < 0 ? 0 : hparams_.expert_layers[static_cast<size_t>(layers.moe)];
+  }
   [[nodiscard]] const Weights& weights() const { return weights_; }
 
  private:
+  const Hparams& hparams_;
   const Weights& weights_;
   const Pools& pools_;
-  std::vector<int32_t> class_of_layer_;
+  std::vector<int32_t> class_of_job_;
   ggml_context_ptr ctx_;
   ggml_backend_buffer_ptr buffer_;
   ggml_tensor* lane_residuals_;

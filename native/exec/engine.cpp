@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxResizes = 1 << 16;
 
 ModelShape shape_of(const Hparams& h) {
-  return {h.n_layer, h.n_expert, h.n_expert_used};
+  return {h.n_job(), h.n_expert, h.n_expert_used};
 }
 
 std::string megabytes(uint64_t bytes) {
@@ -28,8 +28,9 @@ Engine::Engine(const std::string& model_path, const EngineOptions& options,
       hparams_(model_.hparams()),
       routing_log_(shape_of(hparams_)),
       requests_([this] {
-        return std::make_unique<Session>(
-            KvCache(hparams_, model_.device().buffer_type(), options_.model.context));
+        const auto type = model_.device().buffer_type();
+        return std::make_unique<Session>(KvCache(hparams_, type, options_.model.context),
+                                         RecurrentState(hparams_, type));
       }) {
   check_between("n_readers", options.fetcher.n_readers, 1, 64);
   feed_ = std::make_unique<ExpertFeed>(model_.store(), model_.pools(), options.policy,
@@ -256,7 +257,7 @@ void Engine::check_idle() {
   const auto lock = feed_->lock();
   const ExpertCache& cache = feed_->cache();
   cache.check_integrity();
-  for (int32_t layer = 0; layer < hparams_.n_layer; ++layer) {
+  for (int32_t layer = 0; layer < hparams_.n_job(); ++layer) {
     for (int32_t expert = 0; expert < hparams_.n_expert; ++expert) {
       CHECK(cache.pins({layer, expert}) == 0);
     }

@@ -53,17 +53,17 @@ JobGraph& Forward::job_graph(Start start, Layers layers, const Batch& batch) {
 void Forward::front(const Batch& batch, std::span<const int32_t> tokens, RoutingResult& routing) {
   const Layers layers{-1, 0};
   JobGraph& job = job_graph(Start::kEmbed, layers, batch);
-  job.set(layers, batch, {tokens, {}, {}});
+  job.set(layers, batch, {tokens, {}});
   compute(job.graph());
   job.get(routing);
 }
 
-void Forward::job(Start start, int32_t layer, const Batch& batch, std::span<const int32_t> slots,
-                  std::span<const float> weights, RoutingResult* routing) {
+void Forward::job(Start start, int32_t layer, const Batch& batch, const ChosenExperts& chosen,
+                  RoutingResult* routing) {
   const Layers layers{layer, routing == nullptr ? -1 : layer + 1};
-  memory_.cover(layer, slots);
+  memory_.cover(layer, chosen.slots);
   JobGraph& job = job_graph(start, layers, batch);
-  job.set(layers, batch, {{}, slots, weights});
+  job.set(layers, batch, {{}, chosen});
   compute(job.graph());
   if (routing != nullptr) {
     job.get(*routing);
@@ -86,8 +86,7 @@ void Forward::head(const Batch& batch, std::span<const int32_t> columns, Exactne
                    std::span<float> out) {
   const auto n = static_cast<int64_t>(columns.size());
   Graph graph(64 + 4 * static_cast<int32_t>(n));
-  Builder b(graph, hparams_, exactness, n);
-  b.set_model(&memory_.weights().model());
+  Builder b(graph, hparams_, exactness, memory_.weights().model(), n);
   b.set_zeros(memory_.state(kZeros));
   const StateTensor which = DeviceMemory::residuals_of(batch);
   ggml_tensor* rows = graph.input(GGML_TYPE_I32, n);

@@ -33,13 +33,13 @@ class Forward {
   // What decode runs read from the routers beside their choice; nothing at first.
   void set_scores(const ScoreNeeds& scores) { scores_ = scores; }
 
-  // Tokens [n] enter layer 0: embedding, attention, router.
+  // Tokens [n] enter: embedding, then the layers up to the first router.
   void front(const Batch& batch, std::span<const int32_t> tokens, RoutingResult& routing);
-  // kExperts: experts of `layer` at `slots` (parallel to `weights`), then attention and router of
-  // the next layer into `routing` (nullptr: the last layer, only the experts). kCombine: the same
-  // with outputs that waves computed before; prefill has only that.
-  void job(Start start, int32_t layer, const Batch& batch, std::span<const int32_t> slots,
-           std::span<const float> weights, RoutingResult* routing);
+  // kExperts: the chosen experts of job `layer`, then the layers up to the next router into
+  // `routing` (nullptr: the last job, up to the end). kCombine: the same with outputs that waves
+  // computed before; prefill has only that.
+  void job(Start start, int32_t layer, const Batch& batch, const ChosenExperts& chosen,
+           RoutingResult* routing);
   // The experts of one wave of `layer`, for the columns that chose them.
   void wave(int32_t layer, const Batch& batch, std::span<const ExpertColumns> experts);
   // Logits of some columns' residuals into out [columns * n_vocab]; the same bits for each whatever

@@ -5,19 +5,37 @@
 namespace runahead {
 namespace {
 
-int32_t n_nodes(const Batch& batch, const ScoreNeeds& scores, const Hparams& hparams) {
+// The layers of the model whose attention runs: [begin, end).
+struct LayerRange {
+  int32_t begin;
+  int32_t end;
+};
+
+LayerRange attention_layers(Layers layers, const Hparams& hparams) {
+  const auto layer_of = [&](int32_t job) {
+    return hparams.expert_layers[static_cast<size_t>(job)];
+  };
+  return {layers.moe < 0 ? 0 : layer_of(layers.moe) + 1,
+          layers.next < 0 ? hparams.n_layer() : layer_of(layers.next) + 1};
+}
+
+int32_t n_nodes(Layers layers, const Batch& batch, const ScoreNeeds& scores,
+                const Hparams& hparams) {
   const int32_t n_lanes = static_cast<int32_t>(batch.lanes.size());
-  return 256 + 32 * n_lanes + 32 * hparams.n_expert_used + scores.n_lookahead * (8 + 4 * n_lanes);
+  const LayerRange range = attention_layers(layers, hparams);
+  return 256 + 16 * n_lanes + 32 * hparams.n_expert_used +
+         (range.end - range.begin) * (128 + 64 * n_lanes) + scores.n_lookahead * (8 + 4 * n_lanes);
 }
 
 // The routers behind layers.next that are asked, too.
 int32_t n_lookahead(Layers layers, const ScoreNeeds& scores, const Hparams& hparams) {
-  return std::min(scores.n_lookahead, hparams.n_layer - 1 - layers.next);
+  return std::min(scores.n_lookahead, hparams.n_job() - 1 - layers.next);
 }
 
 template <typename T>
 void fill(ggml_tensor* tensor, std::span<const T> values) {
-  if (tensor != nullptr) {
+  // An input that no node reads has no memory: which masks are read depends on the layers.
+  if (tensor != nullptr && tensor->buffer != nullptr) {
     ggml_backend_tensor_set(tensor, values.data(), 0, values.size_bytes());
   }
 }
@@ -27,58 +45,75 @@ void fill(ggml_tensor* tensor, std::span<const T> values) {
 JobGraph::JobGraph(Start start, Layers layers, const Batch& batch, const ScoreNeeds& scores,
                    const Family& family, const Hparams& hparams, Exactness* exactness,
                    const DeviceMemory& memory)
-    : family_(family), hparams_(hparams), memory_(memory), graph_(n_nodes(batch, scores, hparams)) {
-  const int64_t n = batch.n;
-  const int64_t k = hparams.n_expert_used;
-  Builder b(graph_, hparams, exactness, n);
-  b.set_model(&memory.weights().model());
+    : family_(family),
+      hparams_(hparams),
+      memory_(memory),
+      graph_(n_nodes(layers, batch, scores, hparams)) {
+  Builder b(graph_, hparams, exactness, memory.weights().model(), batch.n);
   b.set_zeros(memory.state(kZeros));
   const StateTensor which = DeviceMemory::residuals_of(batch);
   ggml_tensor* residuals = b.state(which, memory.state(which));
 
-  ggml_tensor* x = nullptr;
-  if (start == Start::kEmbed) {
-    tokens_ = graph_.input(GGML_TYPE_I32, n);
-    x = family.embed(b, tokens_);
-  } else {
-    rows_ = graph_.input(GGML_TYPE_I32, n);
-    weights_ = graph_.input(GGML_TYPE_F32, k, n);
-    ggml_tensor* residual = ggml_get_rows(b.ctx(), residuals, rows_);
-    const auto& pool = memory.pool_of(layers.moe);
-    b.set_moe(&memory.weights().layer(layers.moe), pool);
-    ggml_tensor* outputs = nullptr;  // [n_embd, n_expert_used, n]
-    if (start == Start::kExperts) {
-      slots_ = graph_.input(GGML_TYPE_I32, k, n);
-      outputs = experts(b, residual, *exactness, pool);
-    } else {
-      ggml_tensor* waves = b.state(kWaveOutputs, memory.state(kWaveOutputs));
-      outputs = ggml_view_3d(b.ctx(), waves, hparams.n_embd, k, n, waves->nb[1],
-                             waves->nb[1] * static_cast<size_t>(k), 0);
-    }
-    x = ggml_add(b.ctx(), b.weighted_sum(outputs, weights_), residual);
+  ggml_tensor* x = start_with(b, start, layers, exactness, residuals);
+  const LayerRange range = attention_layers(layers, hparams);
+  if (range.begin < range.end) {
+    b.set_attention(attention_inputs(batch));
   }
-  if (layers.next >= 0) {
-    AttentionInputs attention;
-    attention.decode = batch.decode;
-    attention.kv_prototype = batch.lanes.front().kv->keys(layers.next);
-    attention.positions = positions_ = graph_.input(GGML_TYPE_I32, n);
-    attention.kv_rows = kv_rows_ = graph_.input(GGML_TYPE_I64, n);
-    for (size_t lane = 0; lane < batch.lanes.size(); ++lane) {
-      attention.n_kv.push_back(batch.n_kv(lane));
-    }
-    if (!batch.decode) {
-      attention.mask = mask_ = graph_.input(GGML_TYPE_F16, attention.n_kv.front(), n);
-    }
-    b.set_layer(&memory.weights().layer(layers.next));
-    b.set_attention(std::move(attention));
+  for (int32_t il = range.begin; il < range.end; ++il) {
+    b.set_layer(il, memory.weights().layer(il), il - memory.first_layer(layers));
     x = family.attention(b, x);
+    if (!b.layer().has_experts) {
+      x = family.dense_ffn(b, x);
+    }
   }
-  rows_out_ = graph_.input(GGML_TYPE_I64, n);
+  rows_out_ = graph_.input(GGML_TYPE_I64, batch.n);
   graph_.expand(ggml_set_rows(b.ctx(), residuals, x, rows_out_));
   if (layers.next >= 0) {
     router(b, x, layers, scores);
   }
   bind(layers, batch);
+}
+
+ggml_tensor* JobGraph::start_with(Builder& b, Start start, Layers layers, Exactness* exactness,
+                                  ggml_tensor* residuals) {
+  if (start == Start::kEmbed) {
+    tokens_ = graph_.input(GGML_TYPE_I32, b.n());
+    return family_.embed(b, tokens_);
+  }
+  const int64_t k = hparams_.n_expert_used;
+  rows_ = graph_.input(GGML_TYPE_I32, b.n());
+  weights_ = graph_.input(GGML_TYPE_F32, k, b.n());
+  ggml_tensor* residual = ggml_get_rows(b.ctx(), residuals, rows_);
+  const int32_t il = memory_.first_layer(layers);
+  b.set_layer(il, memory_.weights().layer(il), 0);
+  ggml_tensor* outputs = nullptr;  // [n_embd, n_expert_used, n]
+  if (start == Start::kExperts) {
+    slots_ = graph_.input(GGML_TYPE_I32, k, b.n());
+    outputs = experts(b, residual, *exactness, memory_.pool_of(layers.moe));
+  } else {
+    ggml_tensor* waves = b.state(kWaveOutputs, memory_.state(kWaveOutputs));
+    outputs = ggml_view_3d(b.ctx(), waves, hparams_.n_embd, k, b.n(), waves->nb[1],
+                           waves->nb[1] * static_cast<size_t>(k), 0);
+  }
+  return family_.join_experts(b, weighted_sum(b, outputs, weights_), residual);
+}
+
+AttentionInputs JobGraph::attention_inputs(const Batch& batch) {
+  AttentionInputs attention;
+  attention.decode = batch.decode;
+  attention.positions = positions_ = graph_.input(GGML_TYPE_I32, batch.n);
+  attention.kv_rows = kv_rows_ = graph_.input(GGML_TYPE_I64, batch.n);
+  for (size_t lane = 0; lane < batch.lanes.size(); ++lane) {
+    attention.n_kv.push_back(batch.n_kv(lane));
+  }
+  if (!batch.decode) {
+    const int64_t n_kv = attention.n_kv.front();
+    attention.mask = mask_ = graph_.input(GGML_TYPE_F16, n_kv, batch.n);
+    if (!batch.window_mask.empty()) {
+      attention.window_mask = window_mask_ = graph_.input(GGML_TYPE_F16, n_kv, batch.n);
+    }
+  }
+  return attention;
 }
 
 void JobGraph::router(Builder& b, ggml_tensor* x, Layers layers, const ScoreNeeds& scores) {
@@ -96,7 +131,8 @@ void JobGraph::router(Builder& b, ggml_tensor* x, Layers layers, const ScoreNeed
     probabilities_ = softmax(logits);
   }
   for (int32_t ahead = 1; ahead <= n_lookahead(layers, scores, hparams_); ++ahead) {
-    b.set_layer(&memory_.weights().layer(layers.next + ahead), ahead);
+    const int32_t il = hparams_.expert_layers[static_cast<size_t>(layers.next + ahead)];
+    b.set_layer(il, memory_.weights().layer(il), il - memory_.first_layer(layers));
     lookahead_.push_back(softmax(family_.router_logits(b, input)));
   }
 }
@@ -105,6 +141,7 @@ ggml_tensor* JobGraph::experts(Builder& b, ggml_tensor* residual, Exactness& exa
                                const std::vector<ggml_tensor*>& pool) {
   // Columns are sliced where the pool's kernels would otherwise mix them.
   const int64_t width = exactness.exact_columns_of_pools(pool, static_cast<int32_t>(b.n()));
+  b.set_pool(pool);
   ggml_tensor* input = family_.expert_input(b, residual);
   input = ggml_reshape_3d(b.ctx(), input, hparams_.n_embd, 1, b.n());
   ggml_tensor* outputs = nullptr;
@@ -113,10 +150,19 @@ ggml_tensor* JobGraph::experts(Builder& b, ggml_tensor* residual, Exactness& exa
     const auto at = static_cast<size_t>(begin);
     ggml_tensor* columns = ggml_view_3d(b.ctx(), input, hparams_.n_embd, 1, n, input->nb[1],
                                         input->nb[2], at * input->nb[2]);
-    ggml_tensor* ids =
-        ggml_view_2d(b.ctx(), slots_, slots_->ne[0], n, slots_->nb[1], at * slots_->nb[1]);
-    ggml_tensor* part = family_.expert_ffn(
-        b, columns, [&](int32_t matrix, ggml_tensor* x) { return b.pool_product(matrix, x, ids); });
+    const auto ids_of = [&](ggml_tensor* all) {
+      return ggml_view_2d(b.ctx(), all, all->ne[0], n, all->nb[1], at * all->nb[1]);
+    };
+    ggml_tensor* slots = ids_of(slots_);
+    ExpertOps ops;
+    ops.product = [&](int32_t matrix, ggml_tensor* x) { return b.pool_product(matrix, x, slots); };
+    ops.add_bias = [&](ggml_tensor* y, ggml_tensor* bias) {
+      if (experts_ == nullptr) {
+        experts_ = graph_.input(GGML_TYPE_I32, slots_->ne[0], b.n());
+      }
+      return ggml_add_id(b.ctx(), y, bias, ids_of(experts_));
+    };
+    ggml_tensor* part = family_.expert_ffn(b, columns, ops);
     outputs = outputs == nullptr ? part : ggml_concat(b.ctx(), outputs, part, 2);
   }
   return outputs;
@@ -124,23 +170,23 @@ ggml_tensor* JobGraph::experts(Builder& b, ggml_tensor* residual, Exactness& exa
 
 JobKey JobGraph::key_of(Start start, Layers layers, const Batch& batch, const ScoreNeeds& scores,
                         const Hparams& hparams, const DeviceMemory& memory) {
-  const auto kind = [&](int32_t layer) {
-    return layer < 0 ? -1 : memory.weights().layer_kind(layer);
-  };
-  JobKey key{start,
-             layers.moe < 0 ? -1 : memory.class_of(layers.moe),
-             kind(layers.moe),
-             kind(layers.next),
-             {},
-             {},
-             {}};
-  for (size_t lane = 0; lane < batch.lanes.size(); ++lane) {
-    key.n_kv.push_back(layers.next < 0 ? 0 : batch.n_kv(lane));
+  JobKey key{};
+  key.start = start;
+  key.moe_class = layers.moe < 0 ? -1 : memory.class_of(layers.moe);
+  key.routes = layers.next >= 0;
+  const LayerRange range = attention_layers(layers, hparams);
+  for (int32_t il = memory.first_layer(layers); il < range.end; ++il) {
+    key.kinds.push_back(memory.weights().layer_kind(il));
   }
-  if (layers.next >= 0) {
+  for (size_t lane = 0; lane < batch.lanes.size(); ++lane) {
+    key.n_kv.push_back(range.begin == range.end ? 0 : batch.n_kv(lane));
+  }
+  if (key.routes) {
     key.scores = {scores.probabilities, n_lookahead(layers, scores, hparams)};
     for (int32_t ahead = 1; ahead <= key.scores.n_lookahead; ++ahead) {
-      key.ahead_kinds.push_back(kind(layers.next + ahead));
+      const int32_t il = hparams.expert_layers[static_cast<size_t>(layers.next + ahead)];
+      key.ahead_kinds.push_back(memory.weights().layer_kind(il));
+      key.ahead_kinds.push_back(il - memory.first_layer(layers));
     }
   }
   return key;
@@ -164,11 +210,13 @@ void JobGraph::set(Layers layers, const Batch& batch, const JobInputs& inputs) {
   fill<int32_t>(tokens_, inputs.tokens);
   fill<int32_t>(rows_, rows);
   fill<int64_t>(rows_out_, rows_out);
-  fill<int32_t>(slots_, inputs.slots);
-  fill<float>(weights_, inputs.weights);
+  fill<int32_t>(slots_, inputs.chosen.slots);
+  fill<int32_t>(experts_, inputs.chosen.experts);
+  fill<float>(weights_, inputs.chosen.weights);
   fill<int32_t>(positions_, positions);
   fill<int64_t>(kv_rows_, kv_rows);
   fill<ggml_fp16_t>(mask_, batch.mask);
+  fill<ggml_fp16_t>(window_mask_, batch.window_mask);
 }
 
 void JobGraph::get(RoutingResult& routing) const {

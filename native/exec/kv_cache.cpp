@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 
@@ -13,15 +14,20 @@ void KvCache::reserve(int32_t n_tokens) {
     return;
   }
   const int32_t capacity = kv_bucket(std::max(n_tokens, std::min(2 * capacity_, max_tokens_)));
-  const auto n_layer = static_cast<size_t>(hparams_.n_layer);
-  ggml_context_ptr ctx(ggml_init({ggml_tensor_overhead() * (2 * n_layer + 1), nullptr, true}));
+  const auto n_layer = static_cast<size_t>(hparams_.n_layer());
+  ggml_context_ptr ctx(ggml_init({ggml_tensor_overhead() * (2 * n_layer + 2), nullptr, true}));
   std::vector<ggml_tensor*> keys;
   std::vector<ggml_tensor*> values;
-  for (size_t il = 0; il < n_layer; ++il) {
-    keys.push_back(ggml_new_tensor_2d(ctx.get(), GGML_TYPE_F16, hparams_.n_embd_kv(), capacity));
-    values.push_back(ggml_new_tensor_2d(ctx.get(), GGML_TYPE_F16, hparams_.n_embd_kv(), capacity));
+  const auto rows = [&](int32_t width) {
+    return width == 0 ? nullptr : ggml_new_tensor_2d(ctx.get(), GGML_TYPE_F16, width, capacity);
+  };
+  for (const LayerHparams& layer : hparams_.layers) {
+    keys.push_back(rows(layer.recurrent ? 0 : layer.n_embd_k()));
+    values.push_back(rows(layer.recurrent ? 0 : layer.n_embd_v()));
   }
-  ggml_tensor* mask = ggml_new_tensor_1d(ctx.get(), GGML_TYPE_F16, capacity);
+  const auto new_mask = [&] { return ggml_new_tensor_1d(ctx.get(), GGML_TYPE_F16, capacity); };
+  ggml_tensor* mask = new_mask();
+  ggml_tensor* window_mask = hparams_.window() > 0 ? new_mask() : nullptr;
   ggml_backend_buffer_ptr buffer(ggml_backend_alloc_ctx_tensors_from_buft(ctx.get(), type_));
   if (buffer == nullptr) {
     throw Error(ErrorCode::kNoMemory,
@@ -30,7 +36,7 @@ void KvCache::reserve(int32_t n_tokens) {
   ggml_backend_buffer_clear(buffer.get(), 0);  // masked positions must still be finite
   std::vector<std::byte> bytes;
   const auto copy = [&](const ggml_tensor* from, ggml_tensor* to) {
-    bytes.resize(from->nb[1] * static_cast<size_t>(length_));
+    bytes.resize(from == nullptr ? 0 : from->nb[1] * static_cast<size_t>(length_));
     if (!bytes.empty()) {
       ggml_backend_tensor_get(from, bytes.data(), 0, bytes.size());
       ggml_backend_tensor_set(to, bytes.data(), 0, bytes.size());
@@ -45,26 +51,36 @@ void KvCache::reserve(int32_t n_tokens) {
   keys_ = std::move(keys);
   values_ = std::move(values);
   mask_ = mask;
+  window_mask_ = window_mask;
   capacity_ = capacity;
-  const std::vector<ggml_fp16_t> hidden(static_cast<size_t>(capacity),
-                                        ggml_fp32_to_fp16(-INFINITY));
-  ggml_backend_tensor_set(mask_, hidden.data(), 0, hidden.size() * sizeof(ggml_fp16_t));
-  const int32_t length = length_;
-  length_ = 0;
+  show(mask_, 0, capacity, -INFINITY);
+  show(window_mask_, 0, capacity, -INFINITY);
+  const int32_t length = std::exchange(length_, 0);
   set_length(length);
+}
+
+void KvCache::show(ggml_tensor* mask, int32_t begin, int32_t end, float value) const {
+  if (mask != nullptr && begin < end) {
+    const std::vector<ggml_fp16_t> values(static_cast<size_t>(end - begin),
+                                          ggml_fp32_to_fp16(value));
+    ggml_backend_tensor_set(mask, values.data(), static_cast<size_t>(begin) * sizeof(ggml_fp16_t),
+                            values.size() * sizeof(ggml_fp16_t));
+  }
 }
 
 void KvCache::set_length(int32_t length) {
   CHECK(length >= 0 && length <= capacity_);
-  const int32_t begin = std::min(length, length_);
-  const int32_t end = std::max(length, length_);
-  const float value = length > length_ ? 0.0F : -INFINITY;
-  const std::vector<ggml_fp16_t> changed(static_cast<size_t>(end - begin),
-                                         ggml_fp32_to_fp16(value));
-  if (!changed.empty()) {
-    ggml_backend_tensor_set(mask_, changed.data(), static_cast<size_t>(begin) * sizeof(ggml_fp16_t),
-                            changed.size() * sizeof(ggml_fp16_t));
-  }
+  const int32_t low = std::min(length, length_);
+  const int32_t high = std::max(length, length_);
+  show(mask_, low, high, length > length_ ? 0.0F : -INFINITY);
+  // Only what enters or leaves the window is written.
+  const int32_t window = hparams_.window();
+  const int32_t first = std::max(0, length - window);
+  const int32_t old_first = std::max(0, length_ - window);
+  show(window_mask_, old_first, std::min(first, length_), -INFINITY);
+  show(window_mask_, std::max(length, old_first), length_, -INFINITY);
+  show(window_mask_, first, std::min(old_first, length), 0.0F);
+  show(window_mask_, std::max(length_, first), length, 0.0F);
   length_ = length;
 }
 

@@ -1,8 +1,8 @@
 // exec/kv_cache.h
 //
-// KvCache holds the keys and values of one session, for all layers, and the mask of positions its
-// next token may look at. It grows by doubling up to the context, keeping what it holds. Engine
-// thread only.
+// KvCache holds the keys and values of one session, for all layers that have some, and the masks of
+// positions its next token may look at: all, or a window of the latest. It grows by doubling up to
+// the context, keeping what it holds. Engine thread only.
 
 #pragma once
 
@@ -35,23 +35,25 @@ class KvCache {
   [[nodiscard]] uint64_t bytes() const {
     return buffer_ == nullptr ? 0 : ggml_backend_buffer_get_size(buffer_.get());
   }
-  [[nodiscard]] ggml_tensor* keys(int32_t layer) const {
-    return keys_[static_cast<size_t>(layer)];
-  }  // F16
-  [[nodiscard]] ggml_tensor* values(int32_t layer) const {
-    return values_[static_cast<size_t>(layer)];
-  }  // F16
+  // F16; nullptr for layers that have none.
+  [[nodiscard]] ggml_tensor* keys(int32_t il) const { return keys_[static_cast<size_t>(il)]; }
+  [[nodiscard]] ggml_tensor* values(int32_t il) const { return values_[static_cast<size_t>(il)]; }
   [[nodiscard]] ggml_tensor* mask() const { return mask_; }  // F16 [capacity]: 0 or -inf
+  // The same for layers with a window; nullptr where no layer has one.
+  [[nodiscard]] ggml_tensor* window_mask() const { return window_mask_; }
 
  private:
+  void show(ggml_tensor* mask, int32_t begin, int32_t end, float value) const;
+
   const Hparams& hparams_;
   ggml_backend_buffer_type_t type_;
   int32_t max_tokens_;
   ggml_context_ptr ctx_;
   ggml_backend_buffer_ptr buffer_;
-  std::vector<ggml_tensor*> keys_;  // [n_embd_kv, capacity] per layer
-  std::vector<ggml_tensor*> values_;
+  std::vector<ggml_tensor*> keys_;    // [n_embd_k, capacity] per layer
+  std::vector<ggml_tensor*> values_;  // [n_embd_v, capacity] per layer
   ggml_tensor* mask_ = nullptr;
+  ggml_tensor* window_mask_ = nullptr;
   int32_t capacity_ = 0;
   int32_t length_ = 0;
 };

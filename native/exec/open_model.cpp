@@ -1,5 +1,7 @@
 #include "exec/open_model.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "store/faulty_store.h"
 #include "store/gguf_store.h"
@@ -26,6 +28,7 @@ OpenModel::OpenModel(const std::string& path, const ModelOptions& options,
   hparams_ = family_->read_hparams(file);
   check_between("context", options.context, 1, hparams_.context_length);
   const GgufExperts experts = family_experts(file, *family_, hparams_);
+  check_tensors(file, *family_, hparams_);
   vocab_ = std::make_unique<Vocab>(file);
   chat_template_ = file.get_string("tokenizer.chat_template");
   if (vocab_->size() > hparams_.n_vocab) {
@@ -35,11 +38,14 @@ OpenModel::OpenModel(const std::string& path, const ModelOptions& options,
   }
   device_ = std::make_unique<Device>(options.n_threads);
   std::vector<std::vector<TensorSpec>> layer_specs;
-  for (int32_t il = 0; il < hparams_.n_layer; ++il) {
+  std::vector<int32_t> variants;
+  for (int32_t il = 0; il < hparams_.n_layer(); ++il) {
     layer_specs.push_back(family_->layer_tensors(hparams_, il));
+    const auto same = std::find(hparams_.layers.begin(), hparams_.layers.end(), hparams_.layer(il));
+    variants.push_back(static_cast<int32_t>(same - hparams_.layers.begin()));
   }
   weights_ = std::make_unique<Weights>(
-      file, *device_, family_->model_tensors(hparams_), layer_specs,
+      file, *device_, family_->model_tensors(hparams_), layer_specs, variants,
       [&](uint64_t done, uint64_t total) { return !progress || progress("weights", done, total); });
   open_store(experts, options, progress);
 

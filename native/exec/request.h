@@ -13,15 +13,18 @@
 
 #include "base/ids.h"
 #include "exec/kv_cache.h"
+#include "exec/recurrent_state.h"
 #include "exec/sampler.h"
 
 namespace runahead {
 
-// A chat or subtask: a KV cache and the tokens it holds. A new request of a session continues from
-// the longest common prefix.
+// A chat or subtask: what the model keeps of it, and the tokens behind that. A new request of a
+// session continues from the longest common prefix.
 struct Session {
-  explicit Session(KvCache cache) : kv(std::move(cache)) {}
+  Session(KvCache cache, RecurrentState state)
+      : kv(std::move(cache)), recurrent(std::move(state)) {}
   KvCache kv;
+  RecurrentState recurrent;
   std::vector<int32_t> tokens;  // whose keys and values are in kv, [kv.length()]
   bool temporary = false;       // closed with its request
   bool busy = false;            // a request is queued or active

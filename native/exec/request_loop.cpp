@@ -53,7 +53,9 @@ void RequestLoop::admit() {
     const std::vector<int32_t>& prompt = request->options.prompt;
     const auto mismatch = std::mismatch(session.tokens.begin(), session.tokens.end(),
                                         prompt.begin(), prompt.end() - 1);
-    request->n_prefilled = static_cast<int32_t>(mismatch.first - session.tokens.begin());
+    // A recurrent state may have to go back further than the tokens differ.
+    request->n_prefilled =
+        session.recurrent.rewind(static_cast<int32_t>(mismatch.first - session.tokens.begin()));
     session.tokens.resize(static_cast<size_t>(request->n_prefilled));
     if (session.kv.capacity() > 0) {
       session.kv.set_length(request->n_prefilled);
@@ -78,6 +80,7 @@ void RequestLoop::prefill_one() {
         // Room for the whole reply at once, as far as it is known.
         request.session->kv.reserve(request.n_prompt() +
                                     std::min(request.options.max_tokens, 1024));
+        request.session->recurrent.reserve();
       }
       result = stepper_.prefill(request, logits_);
     } catch (const std::exception& error) {  // no memory, or the device failed

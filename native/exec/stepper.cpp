@@ -1,7 +1,6 @@
 #include "exec/stepper.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -17,7 +16,8 @@ bool Stepper::all_cancelled(const std::vector<State>& states) {
 
 Lane Stepper::lane_of(const Request& request) const {
   // The mask already shows the token that is being computed.
-  return {request.row, &request.session->kv, request.session->kv.length() - 1};
+  Session& session = *request.session;
+  return {request.row, &session.kv, &session.recurrent, session.kv.length() - 1};
 }
 
 void Stepper::wait(std::unique_lock<std::mutex>& lock) {
@@ -96,6 +96,7 @@ std::vector<Stepper::Result> Stepper::decode(std::span<Request* const> requests,
       kv.set_length(kv.length() - 1);  // what was written for the token is not whole
     } else {
       state.request->session->tokens.push_back(state.request->next_token);
+      state.request->session->recurrent.advance(kv.length());
       finished.lanes.push_back(lane_of(*state.request));
     }
     results.push_back(std::move(result));
@@ -204,6 +205,7 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
   for (size_t i = 0; i < states.size(); ++i) {
     issue(states[i], 0, routing, i);
   }
+  std::vector<int32_t> experts;
   std::vector<int32_t> slots;
   std::vector<float> weights;
   while (true) {
@@ -218,6 +220,7 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
       continue;
     }
     batch.lanes.clear();
+    experts.clear();
     slots.clear();
     weights.clear();
     int64_t members = 0;
@@ -227,16 +230,17 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
       for (const int32_t expert : state.experts) {
         slots.push_back(to_int(*feed_.cache().slot_of({group->layer, expert})));
       }
+      experts.insert(experts.end(), state.experts.begin(), state.experts.end());
       weights.insert(weights.end(), state.weights.begin(), state.weights.end());
       members |= int64_t{1} << (to_int(id) % 32);
     }
     batch.n = static_cast<int32_t>(group->requests.size());
     lock.unlock();
 
-    const bool last_layer = group->layer == hparams_.n_layer - 1;
+    const bool last_layer = group->layer == hparams_.n_job() - 1;
     const int64_t begin = now_ns();
     try {
-      forward_.job(Start::kExperts, group->layer, batch, slots, weights,
+      forward_.job(Start::kExperts, group->layer, batch, {experts, slots, weights},
                    last_layer ? nullptr : &routing);
     } catch (...) {
       lock.lock();
@@ -269,7 +273,7 @@ void Stepper::decode_by_waves(std::vector<State>& states) {
     return std::all_of(going.begin(), going.end(),
                        [](const State* state) { return state->request->cancelled.load(); });
   };
-  for (int32_t layer = 0; layer < hparams_.n_layer; ++layer) {
+  for (int32_t layer = 0; layer < hparams_.n_job(); ++layer) {
     std::optional<ExpertFeed::Failure> failure;
     while (!waves_.run(step_, layer, batch, states.front().request->id, routing.experts, -1,
                        failure, stop, n_groups_)) {
@@ -285,9 +289,9 @@ void Stepper::decode_by_waves(std::vector<State>& states) {
       }
       failure.reset();
     }
-    const bool last_layer = layer == hparams_.n_layer - 1;
+    const bool last_layer = layer == hparams_.n_job() - 1;
     const int64_t begin = now_ns();
-    forward_.job(Start::kCombine, layer, batch, {}, routing.weights,
+    forward_.job(Start::kCombine, layer, batch, {{}, {}, routing.weights},
                  last_layer ? nullptr : &routing);
     tracer_.span(Event::kGroup, begin, -1, layer, batch.n, 0);
   }
@@ -313,71 +317,6 @@ void Stepper::leave_who_needs(const ExpertFeed::Failure& failure, std::vector<St
     routing.weights.erase(weights, weights + k);
   }
   batch.n = static_cast<int32_t>(going.size());
-}
-
-namespace {
-
-// [n_kv, n]: column i sees the positions up to its own.
-std::vector<ggml_fp16_t> causal_mask(int32_t n_kv, int32_t position, int32_t n) {
-  const ggml_fp16_t visible = ggml_fp32_to_fp16(0.0F);
-  std::vector<ggml_fp16_t> mask(static_cast<size_t>(n_kv) * static_cast<size_t>(n),
-                                ggml_fp32_to_fp16(-INFINITY));
-  for (int32_t i = 0; i < n; ++i) {
-    std::fill_n(mask.begin() + ptrdiff_t{i} * n_kv, position + i + 1, visible);
-  }
-  return mask;
-}
-
-}  // namespace
-
-Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
-  const int64_t begin = now_ns();
-  tracer_.set_step(-1);
-  KvCache& kv = request.session->kv;
-  const int32_t position = request.n_prefilled;
-  const int32_t n = std::min(prefill_chunk_, request.n_prompt() - position);
-  const bool last_chunk = position + n == request.n_prompt();
-  const bool keep_logits = request.options.keep_logits;
-  kv.reserve(position + n);
-  kv.set_length(position);
-  Batch batch{false, {{0, &kv, position}}, n, {}};
-  batch.mask = causal_mask(batch.n_kv(0), position, n);
-  const std::span<const int32_t> tokens(request.options.prompt.data() + position,
-                                        static_cast<size_t>(n));
-  const auto stop = [&] { return request.cancelled.load(std::memory_order_relaxed); };
-
-  RoutingResult routing;
-  int32_t n_waves = 0;
-  forward_.front(batch, tokens, routing);
-  for (int32_t layer = 0; layer < hparams_.n_layer; ++layer) {
-    const bool last_layer = layer == hparams_.n_layer - 1;
-    if (last_layer && !last_chunk && !keep_logits) {
-      break;  // only keys and values of this chunk will be needed
-    }
-    const int32_t only_column = last_layer && !keep_logits ? n - 1 : -1;
-    std::optional<ExpertFeed::Failure> failure;
-    if (!waves_.run(-1, layer, batch, request.id, routing.experts, only_column, failure, stop,
-                    n_waves)) {
-      return {&request, !failure, failure ? failure->message : ""};
-    }
-    forward_.job(Start::kCombine, layer, batch, {}, routing.weights,
-                 last_layer ? nullptr : &routing);
-  }
-  if (keep_logits) {
-    const size_t before = request.logits.size();
-    request.logits.resize(before + static_cast<size_t>(n) * static_cast<size_t>(hparams_.n_vocab));
-    forward_.head_of_chunk(batch, std::span(request.logits).subspan(before));
-  }
-  if (last_chunk) {
-    logits.resize(static_cast<size_t>(hparams_.n_vocab));
-    const int32_t column = n - 1;
-    forward_.head(batch, std::span(&column, 1), logits);
-  }
-  kv.set_length(position + n);
-  request.session->tokens.insert(request.session->tokens.end(), tokens.begin(), tokens.end());
-  request.n_prefilled += n;
-  tracer_.span(Event::kPrefill, begin, to_int(request.id), -1, n, n_waves);
-  return {&request, false, ""};
 }
 
 }  // namespace runahead

@@ -73,6 +73,8 @@ class Stepper {
   void abandon_step(std::vector<State>& states);
   // Runs layer 0's attention and router for all; the batch of all.
   Batch front(const std::vector<State>& states, RoutingResult& routing);
+  // Tokens of the next prefill chunk.
+  [[nodiscard]] int32_t chunk_length(const Request& request, int32_t position) const;
   void decode_by_scheduler(std::vector<State>& states);
   void decode_by_waves(std::vector<State>& states);
   // The columns that chose the expert leave the batch.

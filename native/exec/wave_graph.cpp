@@ -9,11 +9,14 @@ WaveGraph::WaveGraph(int32_t layer, const Batch& batch, std::span<const ExpertCo
                      const DeviceMemory& memory)
     : family_(family),
       hparams_(hparams),
-      graph_(64 + 24 * static_cast<int32_t>(experts.size()) +
-             16 * batch.n * (exactness != nullptr)) {
-  Builder b(graph_, hparams, exactness, batch.n);
+      graph_(64 + 32 * static_cast<int32_t>(experts.size()) +
+             32 * batch.n * (exactness != nullptr)) {
+  Builder b(graph_, hparams, exactness, memory.weights().model(), batch.n);
   const auto& pool = memory.pool_of(layer);
-  b.set_moe(&memory.weights().layer(layer), pool);
+  const Layers layers{layer, -1};
+  const int32_t il = memory.first_layer(layers);
+  b.set_layer(il, memory.weights().layer(il), 0);
+  b.set_pool(pool);
   const StateTensor which = DeviceMemory::residuals_of(batch);
   std::vector<int32_t> rows;
   for (int32_t i = 0; i < batch.n; ++i) {
@@ -33,7 +36,7 @@ WaveGraph::WaveGraph(int32_t layer, const Batch& batch, std::span<const ExpertCo
       one_expert(b, input, outputs, expert, pool);
     }
   }
-  graph_.bind([&](Binding binding) { return memory.find(binding, {layer, -1}, batch); });
+  graph_.bind([&](Binding binding) { return memory.find(binding, layers, batch); });
 }
 
 ggml_tensor* WaveGraph::ids(std::vector<int32_t> values, int64_t ne0) {
@@ -57,12 +60,14 @@ void WaveGraph::over_slots(Builder& b, ggml_tensor* input, ggml_tensor* outputs,
                            std::span<const ExpertColumns> experts, int32_t begin, int32_t end) {
   std::vector<int32_t> columns;
   std::vector<int32_t> slots;
+  std::vector<int32_t> ids_of_experts;
   std::vector<int64_t> targets;
   for (const ExpertColumns& expert : experts) {
     for (size_t i = 0; i < expert.columns.size(); ++i) {
       if (expert.columns[i] >= begin && expert.columns[i] < end) {
         columns.push_back(expert.columns[i]);
         slots.push_back(to_int(expert.slot));
+        ids_of_experts.push_back(expert.expert);
         targets.push_back(target(expert, i));
       }
     }
@@ -74,8 +79,14 @@ void WaveGraph::over_slots(Builder& b, ggml_tensor* input, ggml_tensor* outputs,
   ggml_tensor* x = ggml_get_rows(b.ctx(), input, ids(std::move(columns), n));
   x = ggml_reshape_3d(b.ctx(), x, hparams_.n_embd, 1, n);
   ggml_tensor* slot_ids = ids(std::move(slots), 1);
-  ggml_tensor* y = family_.expert_ffn(
-      b, x, [&](int32_t matrix, ggml_tensor* in) { return b.pool_product(matrix, in, slot_ids); });
+  ExpertOps ops;
+  ops.product = [&](int32_t matrix, ggml_tensor* in) {
+    return b.pool_product(matrix, in, slot_ids);
+  };
+  ops.add_bias = [&](ggml_tensor* y, ggml_tensor* bias) {
+    return ggml_add_id(b.ctx(), y, bias, ids(ids_of_experts, 1));
+  };
+  ggml_tensor* y = family_.expert_ffn(b, x, ops);
   place(b, outputs, ggml_reshape_2d(b.ctx(), y, hparams_.n_embd, n), std::move(targets));
 }
 
@@ -87,11 +98,17 @@ void WaveGraph::one_expert(Builder& b, ggml_tensor* input, ggml_tensor* outputs,
   }
   ggml_tensor* x = ggml_get_rows(b.ctx(), input,
                                  ids(expert.columns, static_cast<int64_t>(expert.columns.size())));
-  ggml_tensor* y = family_.expert_ffn(b, x, [&](int32_t matrix, ggml_tensor* in) {
+  ExpertOps ops;
+  ops.product = [&](int32_t matrix, ggml_tensor* in) {
     const ggml_tensor* slots = pool[static_cast<size_t>(matrix)];
     const size_t offset = static_cast<size_t>(to_int(expert.slot)) * slots->nb[2];
     return ggml_mul_mat(b.ctx(), graph_.fixed(slots, offset, slots->ne[0], slots->ne[1]), in);
-  });
+  };
+  ops.add_bias = [&](ggml_tensor* y, ggml_tensor* bias) {
+    const size_t offset = static_cast<size_t>(expert.expert) * bias->nb[1];
+    return ggml_add(b.ctx(), y, ggml_view_1d(b.ctx(), bias, bias->ne[0], offset));
+  };
+  ggml_tensor* y = family_.expert_ffn(b, x, ops);
   place(b, outputs, y, std::move(targets));
 }
 

@@ -17,8 +17,9 @@ bool WaveRunner::run(int32_t step, int32_t layer, const Batch& batch, RequestId 
   const int32_t last = only_column < 0 ? batch.n : only_column + 1;
   for (int32_t column = first; column < last; ++column) {
     for (int32_t place = 0; place < k; ++place) {
-      ExpertColumns& expert =
-          columns[static_cast<size_t>(experts[static_cast<size_t>(column * k + place)])];
+      const int32_t id = experts[static_cast<size_t>(column * k + place)];
+      ExpertColumns& expert = columns[static_cast<size_t>(id)];
+      expert.expert = id;
       expert.columns.push_back(column);
       expert.places.push_back(place);
     }

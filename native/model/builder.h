@@ -1,15 +1,17 @@
 // model/builder.h
 //
-// Builder is what a family builds its graphs with: the layer's weights by position in the family's
-// list, exact or fast products, and the two parts that differ between decode and prefill, attention
-// over KV caches and experts over slots. Shapes: x is [n_embd, n], one column per request (decode)
-// or token (prefill).
+// Builder is what a family builds its graphs with: weights by name, exact or fast products, and
+// what attention and experts read. Blocks that families share are functions over it: attention.h,
+// routing.h, ffn.h. Shapes: x is [n_embd, n], one column per request (decode) or token (prefill).
 
 #pragma once
 
 #include <ggml.h>
 
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/exactness.h"
@@ -19,84 +21,95 @@
 
 namespace runahead {
 
-// The router's answer, per column: expert ids and the weights of their outputs.
-struct Routing {
-  ggml_tensor* experts;  // I32 [n_expert_used, n]
-  ggml_tensor* weights;  // F32 [n_expert_used, n]
-};
-
 // Index of the zeros among Source::kState.
 constexpr int32_t kZeros = -1;
 
+// What a session keeps of a layer, and its masks: Source::kSession has index kSessionParts *
+// request
+// + part.
+enum SessionPart : int32_t {
+  kKeys,
+  kValues,
+  kMask,
+  kWindowMask,
+  kConvRead,  // recurrent layers: read before the run's columns, written behind them
+  kConvWritten,
+  kHeadsRead,
+  kHeadsWritten,
+  kSessionParts
+};
+
 // Attention over each request's own KV cache.
 struct AttentionInputs {
-  bool decode = true;         // one column per request; else all columns are one request's
-  std::vector<int32_t> n_kv;  // per request: KV positions looked at
-  const ggml_tensor* kv_prototype = nullptr;  // K or V of a layer: [n_embd_kv, n_ctx]
-  ggml_tensor* positions = nullptr;           // I32 [n]
-  ggml_tensor* kv_rows = nullptr;             // I64 [n], rows of the KV cache to write
-  ggml_tensor* mask = nullptr;  // F16 [n_kv, n] of a prefill; in decode each session keeps its own
+  bool decode = true;                // one column per request; else all columns are one request's
+  std::vector<int32_t> n_kv;         // per request: KV positions looked at
+  ggml_tensor* positions = nullptr;  // I32 [n]
+  ggml_tensor* kv_rows = nullptr;    // I64 [n], rows of the KV cache to write
+  // F16 [n_kv, n] of a prefill; in decode each session keeps its own.
+  ggml_tensor* mask = nullptr;
+  ggml_tensor* window_mask = nullptr;
 };
 
 class Builder {
  public:
-  Builder(Graph& graph, const Hparams& hparams, Exactness* exactness, int64_t n)
-      : graph_(graph), hparams_(hparams), exactness_(exactness), n_(n) {}
+  Builder(Graph& graph, const Hparams& hparams, Exactness* exactness, const NamedTensors& model,
+          int64_t n)
+      : graph_(graph), hparams_(hparams), exactness_(exactness), model_(model), n_(n) {}
 
   [[nodiscard]] Graph& graph() { return graph_; }
   [[nodiscard]] ggml_context* ctx() { return graph_.ctx(); }
   [[nodiscard]] const Hparams& hparams() const { return hparams_; }
   [[nodiscard]] int64_t n() const { return n_; }
 
-  // Which layers the next parts belong to; prototypes give shapes and types.
-  // `ahead`: as in Binding.
-  void set_layer(const LayerWeights* layer, int32_t ahead = 0) {
-    layer_ = layer;
-    ahead_ = ahead;
+  // Which layer the next parts belong to: `offset` layers behind the first of the run.
+  void set_layer(int32_t il, const NamedTensors& weights, int32_t offset) {
+    layer_ = &hparams_.layer(il);
+    weights_ = &weights;
+    offset_ = offset;
   }
-  void set_moe(const LayerWeights* layer, std::vector<ggml_tensor*> pool) {
-    moe_ = layer;
-    pool_ = std::move(pool);
-  }
-  void set_model(const std::vector<ggml_tensor*>* model) { model_ = model; }
+  void set_pool(std::vector<ggml_tensor*> pool) { pool_ = std::move(pool); }
   // I32 [1, n or more] of zeros: the ids of one-expert products.
   void set_zeros(const ggml_tensor* zeros) { zeros_ = zeros; }
   void set_attention(AttentionInputs inputs) { attention_ = std::move(inputs); }
 
-  [[nodiscard]] bool has_model(int32_t index) const {
-    return (*model_)[static_cast<size_t>(index)] != nullptr;
-  }
-  [[nodiscard]] ggml_tensor* model(int32_t index);
-  [[nodiscard]] ggml_tensor* layer(int32_t index);
-  [[nodiscard]] ggml_tensor* moe(int32_t index);
+  [[nodiscard]] const LayerHparams& layer() const { return *layer_; }
+  [[nodiscard]] const AttentionInputs& attention() const { return attention_; }
+
+  // A tensor of the whole model, or of the layer; find_*: nullptr when the file has none.
+  [[nodiscard]] ggml_tensor* find_model(std::string_view name);
+  [[nodiscard]] ggml_tensor* model(std::string_view name);
+  [[nodiscard]] ggml_tensor* find(std::string_view name);
+  [[nodiscard]] ggml_tensor* weight(std::string_view name);
   // F32 [ne0, rows] kept between jobs.
   [[nodiscard]] ggml_tensor* state(int32_t index, const ggml_tensor* prototype);
+  // What `request` keeps of the layer, seen as [ne0, ne1, ne2] with these strides (bytes).
+  [[nodiscard]] ggml_tensor* session(int64_t request, SessionPart part, ggml_type type, int64_t ne0,
+                                     int64_t ne1, int64_t ne2, size_t nb1, size_t nb2);
 
   // W x; in decode bit-identical per column whatever the batch.
-  [[nodiscard]] ggml_tensor* linear(ggml_tensor* weight, ggml_tensor* x);
+  [[nodiscard]] ggml_tensor* product(ggml_tensor* weight, ggml_tensor* x);
+  // <name>.weight x + <name>.bias, where there is one.
+  [[nodiscard]] ggml_tensor* linear(const std::string& name, ggml_tensor* x);
   [[nodiscard]] ggml_tensor* rms_norm(ggml_tensor* x, ggml_tensor* weight);
-  // q: [head_dim, n_head, n], k, v: [head_dim, n_head_kv, n] after rotary embedding; writes k and v
-  // to the caches. Returns [n_embd_q, n].
-  [[nodiscard]] ggml_tensor* attend(ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, float scale);
-  [[nodiscard]] ggml_tensor* rope_neox(ggml_tensor* x);
-  // softmax over all experts, top-k, weights normalised to sum 1. logits: [n_expert, n].
-  [[nodiscard]] Routing route_softmax(ggml_tensor* logits);
+  // By <name>.weight.
+  [[nodiscard]] ggml_tensor* norm(const std::string& name, ggml_tensor* x);
+  // x * factor; x itself for 1.
+  [[nodiscard]] ggml_tensor* scaled(ggml_tensor* x, float factor);
   // x: [n_in, 1 or n_expert_used, n], slots: I32 [n_expert_used, n] -> [n_out, n_expert_used, n].
   [[nodiscard]] ggml_tensor* pool_product(int32_t matrix, ggml_tensor* x, ggml_tensor* slots);
-  // Sum over experts in routing order of weight * output. y: [n_embd, n_expert_used, n], weights:
-  // [n_expert_used, n].
-  [[nodiscard]] ggml_tensor* weighted_sum(ggml_tensor* y, ggml_tensor* weights);
 
  private:
+  [[nodiscard]] ggml_tensor* one_expert_product(ggml_tensor* weight, ggml_tensor* x);
+
   Graph& graph_;
   const Hparams& hparams_;
   Exactness* exactness_;  // nullptr: prefill, where the batch of a request never changes
+  const NamedTensors& model_;
   int64_t n_;
-  const LayerWeights* layer_ = nullptr;
-  int32_t ahead_ = 0;
-  const LayerWeights* moe_ = nullptr;
+  const LayerHparams* layer_ = nullptr;
+  const NamedTensors* weights_ = nullptr;
+  int32_t offset_ = 0;
   std::vector<ggml_tensor*> pool_;
-  const std::vector<ggml_tensor*>* model_ = nullptr;
   AttentionInputs attention_;
   const ggml_tensor* zeros_ = nullptr;
 };

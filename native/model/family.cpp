@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
+#include <set>
 
 #include "base/error.h"
 #include "model/vocab.h"
@@ -11,30 +11,89 @@ namespace runahead {
 namespace {
 
 using Maker = std::unique_ptr<Family> (*)();
-constexpr std::array<std::pair<const char*, Maker>, 1> kFamilies{{{"qwen3moe", make_qwen3moe}}};
+struct KnownFamily {
+  const char* architecture;
+  Maker make;
+  bool has_dense_members = false;  // files without experts are of the same architecture
+};
+constexpr std::array kFamilies{
+    KnownFamily{"qwen2moe", make_qwen2moe},
+    KnownFamily{"qwen3moe", make_qwen3moe},
+};
 
 std::string supported_names() {
   std::string names;
-  for (const auto& [name, maker] : kFamilies) {
-    names += (names.empty() ? "" : ", ") + std::string(name);
+  for (const KnownFamily& family : kFamilies) {
+    names += (names.empty() ? "" : ", ") + std::string(family.architecture);
   }
   return names;
+}
+
+// The matrices of an expert; their order is that of ExpertOps' `matrix`.
+std::vector<ExpertRole> expert_roles(const Hparams& h) {
+  if (h.fused_gate_up) {
+    return {{"gate_up", "ffn_gate_up_exps"}, {"down", "ffn_down_exps"}};
+  }
+  return {{"gate", "ffn_gate_exps"}, {"up", "ffn_up_exps"}, {"down", "ffn_down_exps"}};
+}
+
+// {n_in, n_out} of each of them.
+std::vector<std::array<int64_t, 2>> expert_shapes(const Hparams& h) {
+  const std::array<int64_t, 2> down{h.n_ff_expert, h.n_embd};
+  if (h.fused_gate_up) {
+    return {{h.n_embd, int64_t{2} * h.n_ff_expert}, down};
+  }
+  return {{h.n_embd, h.n_ff_expert}, {h.n_embd, h.n_ff_expert}, down};
+}
+
+// Layers as the stores count them: only those with experts.
+void keep_layers(GgufExperts& experts, const std::vector<int32_t>& layers) {
+  std::vector<int32_t> classes;
+  std::vector<std::vector<MatrixPlace>> places;
+  for (const int32_t il : layers) {
+    classes.push_back(experts.layout.class_of_layer[static_cast<size_t>(il)]);
+    places.push_back(std::move(experts.places[static_cast<size_t>(il)]));
+  }
+  experts.layout.n_layer = static_cast<int32_t>(layers.size());
+  experts.layout.class_of_layer = std::move(classes);
+  experts.places = std::move(places);
+}
+
+void check_is_language_model(const GgufFile& file, const std::string& architecture) {
+  const std::string where = file.path().string() + ": ";
+  const std::string type = file.get_string("general.type").value_or("model");
+  if (architecture == "clip" || type == "mmproj") {
+    throw Error(ErrorCode::kUnsupported,
+                where +
+                    "this is the vision or audio part of a model; choose the file with the "
+                    "language model");
+  }
+  if (type == "adapter") {
+    throw Error(ErrorCode::kUnsupported,
+                where + "this is an adapter (LoRA), which cannot run without its model");
+  }
+  if (type == "imatrix" || architecture == "imatrix") {
+    throw Error(ErrorCode::kUnsupported,
+                where + "this is an importance matrix for quantising, not a model");
+  }
 }
 
 }  // namespace
 
 std::unique_ptr<Family> make_family(const GgufFile& file) {
   const std::string architecture = file.get_string("general.architecture").value_or("");
-  const auto found = std::find_if(kFamilies.begin(), kFamilies.end(),
-                                  [&](const auto& family) { return family.first == architecture; });
-  if (found != kFamilies.end()) {
-    return found->second();
-  }
+  check_is_language_model(file, architecture);
   const std::string where = file.path().string() + ": ";
   if (architecture.empty()) {
     throw Error(ErrorCode::kBadFile, where + "general.architecture is missing");
   }
+  const auto found =
+      std::find_if(kFamilies.begin(), kFamilies.end(),
+                   [&](const KnownFamily& family) { return family.architecture == architecture; });
   const bool dense = file.get_uint(architecture + ".expert_count", 0, UINT32_MAX).value_or(0) == 0;
+  if (found != kFamilies.end() && !(dense && found->has_dense_members)) {
+    return found->make();
+  }
   throw Error(ErrorCode::kUnsupported,
               where + "the family '" + architecture + "' is " +
                   (dense ? "not a mixture of experts (a dense model has no experts to keep on disk)"
@@ -42,24 +101,57 @@ std::unique_ptr<Family> make_family(const GgufFile& file) {
                   "; supported: " + supported_names());
 }
 
-GgufExperts family_experts(const GgufFile& file, const Family& family, const Hparams& h) {
-  const std::vector<ExpertRole> roles = family.expert_roles();
-  const std::vector<std::array<int64_t, 2>> shapes = family.expert_shapes(h);
-  GgufExperts experts = find_experts(file, h.n_layer, h.n_expert, roles);
-  for (int32_t il = 0; il < h.n_layer; ++il) {
+GgufExperts family_experts(const GgufFile& file, const Family&, const Hparams& h) {
+  const std::vector<ExpertRole> roles = expert_roles(h);
+  const std::vector<std::array<int64_t, 2>> shapes = expert_shapes(h);
+  GgufExperts experts = find_experts(file, h.n_layer(), h.n_expert, roles);
+  for (const int32_t il : h.expert_layers) {
     const auto name = [&](size_t i) {
       return layer_name(static_cast<size_t>(il), roles[i].suffix + ".weight");
     };
     if (experts.layout.class_of_layer[static_cast<size_t>(il)] < 0) {
-      throw Error(ErrorCode::kUnsupported, file.path().string() + ": tensor '" + name(0) +
-                                               "' is missing: a layer without experts, which is "
-                                               "not supported");
+      throw Error(ErrorCode::kUnsupported,
+                  file.path().string() + ": tensor '" + name(0) +
+                      "' is missing: a layer without experts, where this family has them");
     }
     for (size_t i = 0; i < roles.size(); ++i) {
       (void)find_weight(file, name(i), {name(i), {shapes[i][0], shapes[i][1], h.n_expert}});
     }
   }
+  keep_layers(experts, h.expert_layers);
   return experts;
+}
+
+void check_tensors(const GgufFile& file, const Family& family, const Hparams& h) {
+  std::set<std::string> known;
+  const auto check = [&](const std::string& name, const TensorSpec& spec) {
+    (void)find_weight(file, name, spec);
+    known.insert(name);
+  };
+  for (const TensorSpec& spec : family.model_tensors(h)) {
+    check(spec.name, spec);
+  }
+  for (int32_t il = 0; il < h.n_layer(); ++il) {
+    const auto layer = static_cast<size_t>(il);
+    for (const TensorSpec& spec : family.layer_tensors(h, il)) {
+      check(layer_name(layer, spec.name), spec);
+    }
+    if (h.layer(il).has_experts) {
+      for (const ExpertRole& role : expert_roles(h)) {
+        known.insert(layer_name(layer, role.suffix + ".weight"));
+      }
+    }
+  }
+  for (const TensorInfo& tensor : file.tensors()) {
+    // Layers behind the last draft further tokens; they are not run.
+    const bool of_layer = tensor.name.starts_with("blk.");
+    const bool draft = of_layer && std::atoi(tensor.name.c_str() + 4) >= h.n_layer();
+    if (!draft && !known.contains(tensor.name)) {
+      throw Error(ErrorCode::kUnsupported, file.path().string() + ": tensor '" + tensor.name +
+                                               "' is not known to the family '" + h.architecture +
+                                               "': a variant that is not supported");
+    }
+  }
 }
 
 std::string why_unsupported(const GgufFile& file) {
@@ -68,14 +160,7 @@ std::string why_unsupported(const GgufFile& file) {
     const Hparams h = family->read_hparams(file);
     (void)family_experts(file, *family, h);
     check_tokens(file);
-    for (const TensorSpec& spec : family->model_tensors(h)) {
-      (void)find_weight(file, spec.name, spec);
-    }
-    for (int32_t il = 0; il < h.n_layer; ++il) {
-      for (const TensorSpec& spec : family->layer_tensors(h, il)) {
-        (void)find_weight(file, layer_name(static_cast<size_t>(il), spec.name), spec);
-      }
-    }
+    check_tensors(file, *family, h);
     return "";
   } catch (const Error& error) {
     return error.what();

@@ -1,31 +1,29 @@
 // model/family.h
 //
 // A family is how one architecture reads its hyper-parameters, names its tensors and builds its
-// layers from the Builder's blocks. One short file each; adding one means adding its file and its
-// line in family.cpp.
+// layers. One short file each; adding one means adding its file and its line in family.cpp. Most
+// are a Decoder (decoder.h) with other options.
 //
-// The parts of a job graph, in order: moe (or embed, for the front), attention, router; head ends
-// a step.
+// The parts of a job graph, in order: what the experts of layer l gave is joined with the rest of
+// that layer (or embed, for the front); attention and dense FFN of each layer without experts that
+// follows; attention and router of the next layer with experts. head ends a step.
 
 #pragma once
 
 #include <array>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "gguf/gguf_file.h"
 #include "model/builder.h"
+#include "model/ffn.h"
 #include "model/hparams.h"
+#include "model/routing.h"
 #include "model/weights.h"
 #include "store/gguf_experts.h"
 
 namespace runahead {
-
-// How an expert multiplies its matrices; differs between decode (over slots) and prefill (one
-// expert at a time).
-using ExpertProduct = std::function<ggml_tensor*(int32_t matrix, ggml_tensor* x)>;
 
 class Family {
  public:
@@ -35,16 +33,13 @@ class Family {
   [[nodiscard]] virtual std::vector<TensorSpec> model_tensors(const Hparams& h) const = 0;
   [[nodiscard]] virtual std::vector<TensorSpec> layer_tensors(const Hparams& h,
                                                               int32_t il) const = 0;
-  // The matrices of an expert; their order is that of ExpertProduct's `matrix`.
-  [[nodiscard]] virtual std::vector<ExpertRole> expert_roles() const = 0;
-  // {n_in, n_out} of each of them.
-  [[nodiscard]] virtual std::vector<std::array<int64_t, 2>> expert_shapes(
-      const Hparams& h) const = 0;
 
   // tokens: I32 [n] -> x [n_embd, n]
   [[nodiscard]] virtual ggml_tensor* embed(Builder& b, ggml_tensor* tokens) const = 0;
   // x -> the residual after attention, [n_embd, n]
   [[nodiscard]] virtual ggml_tensor* attention(Builder& b, ggml_tensor* x) const = 0;
+  // The same residual -> what a layer without experts gives, [n_embd, n].
+  [[nodiscard]] virtual ggml_tensor* dense_ffn(Builder& b, ggml_tensor* x) const = 0;
   // The same residual -> what the router reads, [n_embd, n].
   [[nodiscard]] virtual ggml_tensor* router_input(Builder& b, ggml_tensor* x) const = 0;
   // What a router reads -> its logits, [n_expert, n]. The next layers' routers are asked, too, for
@@ -52,11 +47,14 @@ class Family {
   [[nodiscard]] virtual ggml_tensor* router_logits(Builder& b, ggml_tensor* input) const = 0;
   // Logits -> which experts.
   [[nodiscard]] virtual Routing route(Builder& b, ggml_tensor* logits) const = 0;
-  // What the experts read: [n_embd, n].
+  // The residual -> what the experts read: [n_embd, n].
   [[nodiscard]] virtual ggml_tensor* expert_input(Builder& b, ggml_tensor* x) const = 0;
   // One or several experts' FFN: x [n_embd, ...] -> [n_embd, ...].
   [[nodiscard]] virtual ggml_tensor* expert_ffn(Builder& b, ggml_tensor* x,
-                                                const ExpertProduct& product) const = 0;
+                                                const ExpertOps& ops) const = 0;
+  // The weighted sum of the experts' outputs and the residual before them -> what the layer gives.
+  [[nodiscard]] virtual ggml_tensor* join_experts(Builder& b, ggml_tensor* sum,
+                                                  ggml_tensor* x) const = 0;
   // x [n_embd, n] -> logits [n_vocab, n]
   [[nodiscard]] virtual ggml_tensor* head(Builder& b, ggml_tensor* x) const = 0;
 };
@@ -64,15 +62,20 @@ class Family {
 // Throws Error(kUnsupported) naming the architecture and the supported ones.
 [[nodiscard]] std::unique_ptr<Family> make_family(const GgufFile& file);
 
-// The experts of every layer, with the shapes that the sizes demand. Throws Error naming the file,
+// The experts of every job, with the shapes that the sizes demand. Throws Error naming the file,
 // the tensor and what is wrong.
 [[nodiscard]] GgufExperts family_experts(const GgufFile& file, const Family& family,
                                          const Hparams& h);
+
+// Throws Error when a tensor of the layers is missing, has another shape, or would be ignored:
+// then the file is of a variant that would give wrong results.
+void check_tensors(const GgufFile& file, const Family& family, const Hparams& h);
 
 // "" when this engine can run the file; else the reason, one sentence.
 [[nodiscard]] std::string why_unsupported(const GgufFile& file);
 
 // Each family's maker, in its own file.
+std::unique_ptr<Family> make_qwen2moe();
 std::unique_ptr<Family> make_qwen3moe();
 
 }  // namespace runahead

@@ -23,18 +23,17 @@ namespace runahead {
 
 // Whose memory a placeholder stands for.
 enum class Source : uint8_t {
-  kModel,  // tensors of the whole model: embedding, output norm, LM head
-  kLayer,  // the layer whose attention and router run, or one of those behind it
-  kMoe,    // the layer whose experts run
-  kPool,   // the expert pool of that layer's slot class, one tensor per matrix
-  kState,  // rows kept between jobs
-  kKv,     // request i: 3 * i + {0: keys, 1: values, 2: mask}
+  kModel,    // tensors of the whole model: embedding, output norm, LM head
+  kLayer,    // tensors of a layer
+  kPool,     // the pool of the slot class of the experts that run, one tensor per matrix
+  kState,    // rows kept between jobs
+  kSession,  // what a request's session keeps of a layer: see SessionPart
 };
 
 struct Binding {
   Source source;
   int32_t index;
-  int32_t ahead = 0;  // kLayer: so many layers behind the one whose attention runs
+  int32_t offset = 0;  // kLayer, kSession: so many layers behind the first of the run
   bool operator==(const Binding&) const = default;
 };
 

@@ -23,9 +23,10 @@ void initialise_llama() {
 void check_tokens(const GgufFile& file) {
   const std::string where = file.path().string() + ": ";
   const std::string model = file.get_string("tokenizer.ggml.model").value_or("");
-  if (model != "gpt2" && model != "llama") {
-    throw Error(ErrorCode::kUnsupported, where + "tokenizer.ggml.model '" + model +
-                                             "' is not supported; 'gpt2' and 'llama' are");
+  if (model != "gpt2" && model != "llama" && model != "gemma4") {
+    throw Error(ErrorCode::kUnsupported,
+                where + "tokenizer.ggml.model '" + model +
+                    "' is not supported; 'gpt2', 'llama' and 'gemma4' are");
   }
   const auto tokens = file.get_strings("tokenizer.ggml.tokens");
   if (!tokens || tokens->empty()) {

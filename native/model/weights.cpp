@@ -33,7 +33,7 @@ void check_shape(const GgufFile& file, const TensorInfo& info, const TensorSpec&
 }
 
 void check_type(const GgufFile& file, const TensorInfo& info, const TensorSpec& spec) {
-  const bool vector = spec.ne.size() == 1;
+  const bool vector = spec.ne.size() == 1 || spec.f32;
   if (vector ? info.type != GGML_TYPE_F32 : !is_weight_type(info.type)) {
     throw Error(ErrorCode::kUnsupported,
                 file.path().string() + ": tensor '" + info.name + "' has type " +
@@ -66,9 +66,20 @@ std::string layer_name(size_t il, const std::string& name) {
   return "blk." + std::to_string(il) + "." + name;
 }
 
+void NamedTensors::add(std::string name, ggml_tensor* tensor) {
+  names_.push_back(std::move(name));
+  tensors_.push_back(tensor);
+}
+
+int32_t NamedTensors::find(std::string_view name) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  const auto index = static_cast<size_t>(found - names_.begin());
+  return found == names_.end() || tensors_[index] == nullptr ? -1 : static_cast<int32_t>(index);
+}
+
 Weights::Weights(const GgufFile& file, Device& device, const std::vector<TensorSpec>& model_specs,
                  const std::vector<std::vector<TensorSpec>>& layer_specs,
-                 const LoadProgress& progress) {
+                 const std::vector<int32_t>& variants, const LoadProgress& progress) {
   size_t n_tensors = model_specs.size();
   for (const auto& specs : layer_specs) {
     n_tensors += specs.size();
@@ -97,15 +108,15 @@ Weights::Weights(const GgufFile& file, Device& device, const std::vector<TensorS
     return tensor;
   };
   for (const TensorSpec& spec : model_specs) {
-    model_.push_back(declare(spec.name, spec));
+    model_.add(spec.name, declare(spec.name, spec));
   }
   std::map<std::vector<int64_t>, int32_t> kinds;
   for (size_t il = 0; il < layer_specs.size(); ++il) {
-    LayerWeights layer;
-    std::vector<int64_t> kind;
+    NamedTensors layer;
+    std::vector<int64_t> kind{variants[il]};
     for (const TensorSpec& spec : layer_specs[il]) {
       ggml_tensor* tensor = declare(layer_name(il, spec.name), spec);
-      layer.push_back(tensor);
+      layer.add(spec.name, tensor);
       kind.push_back(tensor == nullptr ? -1 : tensor->type);
       kind.insert(kind.end(), spec.ne.begin(), spec.ne.end());
     }

@@ -121,9 +121,10 @@ TEST_CASE("exec: the form that exactness chooses has the same bits at every batc
 TEST_CASE("exec: a KV cache keeps what it holds when it grows, and shows its length only") {
   Device device(1);
   Hparams h;
-  h.n_layer = 2;
-  h.n_head_kv = 2;
-  h.head_dim = 8;
+  LayerHparams layer;
+  layer.n_head_kv = 2;
+  layer.head_dim = layer.head_dim_v = 8;
+  h.layers = {layer, layer};
   KvCache kv(h, device.buffer_type(), 5 * kKvBucket);
   CHECK(kv.capacity() == 0);
   CHECK(kv.bytes() == 0);

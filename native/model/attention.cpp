@@ -1,0 +1,136 @@
+#include "model/attention.h"
+
+#include <cmath>
+#include <string>
+
+namespace runahead {
+
+float attention_scale(const Builder& b) {
+  const float scale = b.hparams().attention_scale;
+  return scale != 0.0F ? scale : 1.0F / std::sqrt(static_cast<float>(b.layer().head_dim));
+}
+
+ggml_tensor* rope(Builder& b, ggml_tensor* x, ggml_tensor* factors) {
+  const Rope& r = b.layer().rope;
+  if (r.n_rot == 0) {
+    return x;
+  }
+  return ggml_rope_ext(b.ctx(), x, b.attention().positions, factors, r.n_rot,
+                       r.neox ? GGML_ROPE_TYPE_NEOX : GGML_ROPE_TYPE_NORMAL, r.n_ctx_orig, r.base,
+                       r.freq_scale, r.ext_factor, r.attn_factor, 32.0F, 1.0F);
+}
+
+ggml_tensor* as_heads(Builder& b, const std::string& name, ggml_tensor* y, int64_t head_dim,
+                      int64_t n_head) {
+  ggml_tensor* norm = b.find(name + "_norm.weight");
+  if (norm != nullptr && norm->ne[0] == y->ne[0]) {
+    return ggml_reshape_3d(b.ctx(), b.rms_norm(y, norm), head_dim, n_head, b.n());
+  }
+  y = ggml_reshape_3d(b.ctx(), y, head_dim, n_head, b.n());
+  return norm == nullptr ? y : b.rms_norm(y, norm);
+}
+
+ggml_tensor* heads_of(Builder& b, const std::string& name, ggml_tensor* x, int64_t head_dim,
+                      int64_t n_head) {
+  return as_heads(b, name, b.linear(name, x), head_dim, n_head);
+}
+
+ggml_tensor* attend(Builder& b, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v,
+                    const AttendOptions& options, int64_t v_dim) {
+  const LayerHparams& l = b.layer();
+  const AttentionInputs& in = b.attention();
+  ggml_context* ctx = b.ctx();
+  constexpr ggml_type kType = GGML_TYPE_F16;
+  v_dim = v == nullptr ? v_dim : l.head_dim_v;
+
+  k = ggml_reshape_2d(ctx, k, l.n_embd_k(), b.n());
+  v = v == nullptr ? nullptr : ggml_reshape_2d(ctx, v, l.n_embd_v(), b.n());
+
+  const int64_t n_request = in.decode ? b.n() : 1;
+  const int64_t n_column = in.decode ? 1 : b.n();
+  ggml_tensor* result = nullptr;
+  for (int64_t r = 0; r < n_request; ++r) {
+    const int64_t n_kv = in.n_kv[static_cast<size_t>(r)];
+    ggml_tensor* rows =
+        ggml_view_1d(ctx, in.kv_rows, n_column, static_cast<size_t>(r) * in.kv_rows->nb[0]);
+    // The caches are written before they are read: nodes run in the order in which they are
+    // expanded.
+    const auto write = [&](SessionPart part, ggml_tensor* all, int64_t width) {
+      ggml_tensor* values =
+          ggml_view_2d(ctx, all, width, n_column, all->nb[1], static_cast<size_t>(r) * all->nb[1]);
+      const size_t row = ggml_row_size(kType, width);
+      ggml_tensor* target =
+          b.session(r, part, kType, width, n_kv, 1, row, row * static_cast<size_t>(n_kv));
+      b.graph().expand(ggml_set_rows(ctx, target, values, rows));
+    };
+    const auto read = [&](SessionPart part, int64_t dim, int64_t stride, int64_t width) {
+      return b.session(r, part, kType, dim, n_kv, l.n_head_kv, ggml_row_size(kType, width),
+                       ggml_row_size(kType, stride));
+    };
+    write(kKeys, k, l.n_embd_k());
+    if (v != nullptr) {
+      write(kValues, v, l.n_embd_v());
+    }
+    ggml_tensor* keys = read(kKeys, l.head_dim, l.head_dim, l.n_embd_k());
+    ggml_tensor* values = v != nullptr ? read(kValues, v_dim, v_dim, l.n_embd_v())
+                                       : read(kKeys, v_dim, l.head_dim, l.n_embd_k());
+    ggml_tensor* mask = l.window > 0 ? in.window_mask : in.mask;
+    if (in.decode) {
+      const size_t mask_bytes = static_cast<size_t>(n_kv) * sizeof(ggml_fp16_t);
+      mask = b.session(r, l.window > 0 ? kWindowMask : kMask, kType, n_kv, 1, 1, mask_bytes,
+                       mask_bytes);
+    }
+    ggml_tensor* queries = ggml_view_3d(ctx, q, l.head_dim, l.n_head, n_column, q->nb[1], q->nb[2],
+                                        static_cast<size_t>(r) * q->nb[2]);
+    ggml_tensor* attended = ggml_flash_attn_ext(ctx, ggml_permute(ctx, queries, 0, 2, 1, 3), keys,
+                                                values, mask, options.scale, 0.0F, 0.0F);
+    if (options.sinks != nullptr) {
+      ggml_flash_attn_ext_add_sinks(attended, options.sinks);
+    }
+    ggml_prec_set_acc(attended, GGML_PREC_F32);
+    attended = ggml_reshape_2d(ctx, attended, v_dim * l.n_head, n_column);
+    result = result == nullptr ? attended : ggml_concat(ctx, result, attended, 1);
+  }
+  return result;
+}
+
+ggml_tensor* grouped_query_attention(Builder& b, ggml_tensor* x) {
+  const LayerHparams& l = b.layer();
+  ggml_tensor* factors = b.find_model("rope_freqs.weight");
+  ggml_tensor* all = l.fused_qkv ? b.linear("attn_qkv", x) : nullptr;
+  int64_t used = 0;
+  const auto heads = [&](const char* name, int64_t head_dim, int64_t n_head) {
+    if (all == nullptr) {
+      return heads_of(b, name, x, head_dim, n_head);
+    }
+    const int64_t width = head_dim * n_head;
+    ggml_tensor* part = ggml_view_2d(b.ctx(), all, width, b.n(), all->nb[1],
+                                     static_cast<size_t>(used) * all->nb[0]);
+    used += width;
+    return as_heads(b, name, ggml_cont(b.ctx(), part), head_dim, n_head);
+  };
+  ggml_tensor* q = rope(b, heads("attn_q", l.head_dim, l.n_head), factors);
+  ggml_tensor* k = rope(b, heads("attn_k", l.head_dim, l.n_head_kv), factors);
+  ggml_tensor* v = heads("attn_v", l.head_dim_v, l.n_head_kv);
+  const AttendOptions options{attention_scale(b), b.find("attn_sinks.weight")};
+  return b.linear("attn_output", attend(b, q, k, v, options));
+}
+
+ggml_tensor* gated_attention(Builder& b, ggml_tensor* x) {
+  const LayerHparams& l = b.layer();
+  ggml_context* ctx = b.ctx();
+  ggml_tensor* both = b.linear("attn_q", x);  // [2 * head_dim * n_head, n]
+  both = ggml_reshape_3d(ctx, both, int64_t{2} * l.head_dim, l.n_head, b.n());
+  const auto half = [&](int64_t i) {
+    return ggml_view_3d(ctx, both, l.head_dim, l.n_head, b.n(), both->nb[1], both->nb[2],
+                        static_cast<size_t>(i * l.head_dim) * both->nb[0]);
+  };
+  ggml_tensor* q = rope(b, b.norm("attn_q_norm", half(0)));
+  ggml_tensor* gate = ggml_cont_2d(ctx, half(1), l.n_embd_q(), b.n());
+  ggml_tensor* k = rope(b, heads_of(b, "attn_k", x, l.head_dim, l.n_head_kv));
+  ggml_tensor* v = heads_of(b, "attn_v", x, l.head_dim_v, l.n_head_kv);
+  ggml_tensor* found = attend(b, q, k, v, {attention_scale(b)});
+  return b.linear("attn_output", ggml_mul(ctx, found, ggml_sigmoid(ctx, gate)));
+}
+
+}  // namespace runahead

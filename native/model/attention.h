@@ -1,0 +1,47 @@
+// model/attention.h: attention over KV caches, as families use it.
+
+#pragma once
+
+#include <ggml.h>
+
+#include <string>
+
+#include "model/builder.h"
+
+namespace runahead {
+
+struct AttendOptions {
+  float scale = 1.0F;            // of the scores
+  ggml_tensor* sinks = nullptr;  // F32 [n_head]: a score per head that takes weight and gives none
+};
+
+// The layer's attention.scale, or 1 / sqrt(head_dim).
+[[nodiscard]] float attention_scale(const Builder& b);
+
+// Turns the leading n_rot values of each head by its position. factors: F32 [n_rot / 2] that divide
+// the frequencies, or nullptr. x: [head_dim, n_head, n].
+[[nodiscard]] ggml_tensor* rope(Builder& b, ggml_tensor* x, ggml_tensor* factors = nullptr);
+
+// y [head_dim * n_head, n] as heads [head_dim, n_head, n], normalised by <name>_norm where there is
+// one, per head or over the full width, whichever its length says.
+[[nodiscard]] ggml_tensor* as_heads(Builder& b, const std::string& name, ggml_tensor* y,
+                                    int64_t head_dim, int64_t n_head);
+// The same of <name>'s product with x.
+[[nodiscard]] ggml_tensor* heads_of(Builder& b, const std::string& name, ggml_tensor* x,
+                                    int64_t head_dim, int64_t n_head);
+
+// Writes k, v to the caches, then looks at the positions that the layer's window allows. q:
+// [head_dim, n_head, n], k: [head_dim, n_head_kv, n], v: [head_dim_v, n_head_kv, n] (nullptr where
+// values are the first of the keys, v_dim of them). -> [head_dim_v * n_head, n]
+[[nodiscard]] ggml_tensor* attend(Builder& b, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v,
+                                  const AttendOptions& options, int64_t v_dim = 0);
+
+// The usual one: attn_q, attn_k, attn_v (or attn_qkv), rotary embedding, attn_output. x:
+// normalised, [n_embd, n].
+[[nodiscard]] ggml_tensor* grouped_query_attention(Builder& b, ggml_tensor* x);
+
+// The same, where attn_q gives each head's query and, behind it, a gate: its sigmoid multiplies
+// what the head found.
+[[nodiscard]] ggml_tensor* gated_attention(Builder& b, ggml_tensor* x);
+
+}  // namespace runahead

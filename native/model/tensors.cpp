@@ -1,0 +1,74 @@
+#include "model/tensors.h"
+
+namespace runahead {
+
+TensorSpec vector_of(const std::string& name, int64_t n, bool required) {
+  return {name + ".weight", {n}, required};
+}
+
+TensorSpec bias_of(const std::string& name, int64_t n, bool required) {
+  return {name + ".bias", {n}, required};
+}
+
+TensorSpec matrix_of(const std::string& name, int64_t n_in, int64_t n_out, bool required) {
+  return {name + ".weight", {n_in, n_out}, required, /*matrix=*/true};
+}
+
+TensorSpecs embedding_tensors(const Hparams& h) {
+  int64_t n_rot = 2;
+  for (const LayerHparams& l : h.layers) {
+    n_rot = l.window == 0 && !l.recurrent ? l.rope.n_rot : n_rot;
+  }
+  return {{"token_embd.weight", {h.n_embd, h.n_vocab}},
+          vector_of("output_norm", h.n_embd),
+          matrix_of("output", h.n_embd, h.n_vocab, false),
+          vector_of("rope_freqs", n_rot / 2, false)};
+}
+
+TensorSpecs attention_tensors(const Hparams& h, int32_t il) {
+  const LayerHparams& l = h.layer(il);
+  const TensorSpecs output{matrix_of("attn_output", int64_t{l.n_head} * l.head_dim_v, h.n_embd),
+                           bias_of("attn_output", h.n_embd, false)};
+  if (l.fused_qkv) {
+    const int64_t width = int64_t{l.n_embd_q()} + l.n_embd_k() + l.n_embd_v();
+    return joined(
+        {{matrix_of("attn_qkv", h.n_embd, width), bias_of("attn_qkv", width, false)}, output});
+  }
+  const TensorSpecs qkv{
+      matrix_of("attn_q", h.n_embd, l.n_embd_q()), matrix_of("attn_k", h.n_embd, l.n_embd_k()),
+      matrix_of("attn_v", h.n_embd, l.n_embd_v()), bias_of("attn_q", l.n_embd_q(), false),
+      bias_of("attn_k", l.n_embd_k(), false),      bias_of("attn_v", l.n_embd_v(), false)};
+  return joined({qkv, output});
+}
+
+TensorSpecs gated_ffn_tensors(const Hparams& h, int64_t n_ff, const std::string& suffix) {
+  return {matrix_of("ffn_gate" + suffix, h.n_embd, n_ff),
+          matrix_of("ffn_up" + suffix, h.n_embd, n_ff),
+          matrix_of("ffn_down" + suffix, n_ff, h.n_embd)};
+}
+
+TensorSpecs moe_tensors(const Hparams& h) {
+  TensorSpecs specs{matrix_of("ffn_gate_inp", h.n_embd, h.n_expert)};
+  if (h.n_ff_shared > 0) {
+    specs = joined({specs, gated_ffn_tensors(h, h.n_ff_shared, "_shexp")});
+  }
+  return specs;
+}
+
+TensorSpecs ffn_tensors(const Hparams& h, int32_t il) {
+  const LayerHparams& l = h.layer(il);
+  if (!l.has_experts) {
+    return gated_ffn_tensors(h, l.n_ff);
+  }
+  return joined({moe_tensors(h), {bias_of("exp_probs_b", h.n_expert, false)}});
+}
+
+TensorSpecs joined(std::initializer_list<TensorSpecs> parts) {
+  TensorSpecs all;
+  for (const TensorSpecs& part : parts) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+}  // namespace runahead
