@@ -17,6 +17,7 @@ struct KnownFamily {
   bool has_dense_members = false;  // files without experts are of the same architecture
 };
 constexpr std::array kFamilies{
+    KnownFamily{"llama", make_llama, true},
     KnownFamily{"qwen2moe", make_qwen2moe},
     KnownFamily{"qwen3moe", make_qwen3moe},
 };
