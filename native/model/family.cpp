@@ -18,6 +18,7 @@ struct KnownFamily {
 };
 constexpr std::array kFamilies{
     KnownFamily{"llama", make_llama, true},
+    KnownFamily{"olmoe", make_olmoe},
     KnownFamily{"qwen2moe", make_qwen2moe},
     KnownFamily{"qwen3moe", make_qwen3moe},
 };

@@ -76,6 +76,7 @@ void check_tensors(const GgufFile& file, const Family& family, const Hparams& h)
 
 // Each family's maker, in its own file.
 std::unique_ptr<Family> make_llama();
+std::unique_ptr<Family> make_olmoe();
 std::unique_ptr<Family> make_qwen2moe();
 std::unique_ptr<Family> make_qwen3moe();
 
