@@ -17,6 +17,7 @@ struct KnownFamily {
   bool has_dense_members = false;  // files without experts are of the same architecture
 };
 constexpr std::array kFamilies{
+    KnownFamily{"gemma4", make_gemma4, true},
     KnownFamily{"granitemoe", make_granitemoe},
     KnownFamily{"llama", make_llama, true},
     KnownFamily{"olmoe", make_olmoe},

@@ -1,0 +1,111 @@
+"""gemma4: Gemma 4 26B-A4B."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.family_checks import F32_LIMIT, QUANTISED_LIMIT, check_identity, check_parity
+from tests.helpers.family_models import (
+    Setting,
+    Tensor,
+    experts,
+    gated_ffn,
+    head,
+    matrix,
+    vector,
+    write_model,
+)
+
+N_EMBD, N_LAYER, N_HEAD, N_EXPERT, N_FF, N_DENSE = 128, 4, 4, 8, 64, 96
+WINDOW = 24
+IS_WINDOW = [True, True, False, True]
+
+
+def model(type: str, variant: str = "26b") -> Path:
+    """Variants: 26b is as the published file: fused gate and up, scales per expert, full layers
+    without V. plain has none of that, and a layer without experts."""
+    full = variant == "26b"
+    head_dims = [32 if window else 64 for window in IS_WINDOW]
+    n_head_kv = [2 if window else 1 for window in IS_WINDOW]
+    settings: dict[str, Setting] = {
+        "block_count": N_LAYER,
+        "context_length": 4096,
+        "embedding_length": N_EMBD,
+        "embedding_length_per_layer_input": 0,
+        "feed_forward_length": N_DENSE,
+        "attention.head_count": N_HEAD,
+        "attention.head_count_kv": n_head_kv,
+        "attention.key_length": 64,
+        "attention.value_length": 64,
+        "attention.key_length_swa": 32,
+        "attention.value_length_swa": 32,
+        "attention.layer_norm_rms_epsilon": 1e-6,
+        "attention.sliding_window": WINDOW,
+        "attention.sliding_window_pattern": IS_WINDOW,
+        "attention.shared_kv_layers": 0,
+        "rope.freq_base": 1e6,
+        "rope.freq_base_swa": 10000.0,
+        "rope.dimension_count": 64,
+        "rope.dimension_count_swa": 32,
+        "final_logit_softcapping": 30.0,
+        "expert_count": N_EXPERT,
+        "expert_used_count": 3,
+        "expert_feed_forward_length": N_FF,
+    }
+    # The embedding is scaled by the root of its length; as the head it should not be too loud.
+    tensors = head(N_EMBD, tied=full, spread=N_EMBD**-0.5)
+    tensors.append(vector("rope_freqs.weight", 32, mean=4.0))
+    for il, window in enumerate(IS_WINDOW):
+        p = f"blk.{il}."
+        width = head_dims[il]
+        tensors += [
+            *(
+                vector(f"{p}{name}.weight", N_EMBD)
+                for name in ("attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
+            ),
+            matrix(f"{p}attn_q.weight", N_EMBD, N_HEAD * width),
+            matrix(f"{p}attn_k.weight", N_EMBD, n_head_kv[il] * width),
+            vector(f"{p}attn_q_norm.weight", width, mean=0.4),
+            vector(f"{p}attn_k_norm.weight", width, mean=0.4),
+            matrix(f"{p}attn_output.weight", N_HEAD * width, N_EMBD),
+            *gated_ffn(il, N_EMBD, N_DENSE),
+        ]
+        if window or not full:
+            tensors.append(matrix(f"{p}attn_v.weight", N_EMBD, n_head_kv[il] * width))
+        if full:
+            tensors.append(vector(f"{p}layer_output_scale.weight", 1, mean=0.7))
+        if full or il != 1:
+            tensors += _experts(il, full)
+    return write_model("gemma4", settings, tensors, type)
+
+
+def _experts(il: int, full: bool) -> list[Tensor]:
+    p = f"blk.{il}."
+    tensors = [
+        # The router's input is scaled by 1 / sqrt(n_embd), which real scales make up for.
+        vector(f"{p}ffn_gate_inp.scale", N_EMBD, mean=N_EMBD**0.5, spread=2.0),
+        *experts(il, N_EMBD, N_FF, N_EXPERT, fused=full),
+        *(
+            vector(f"{p}{name}.weight", N_EMBD)
+            for name in ("pre_ffw_norm_2", "post_ffw_norm_1", "post_ffw_norm_2")
+        ),
+    ]
+    if full:
+        tensors.append(vector(f"{p}ffn_down_exps.scale", N_EXPERT))
+    return tensors
+
+
+@pytest.mark.parametrize("variant", ["26b", "plain"])
+def test_f32_matches_llama_cpp(variant: str) -> None:
+    check_parity(model("f32", variant), F32_LIMIT)
+
+
+@pytest.mark.parametrize("type", ["q4_0", "q8_0"])
+def test_quantised_matches_llama_cpp(type: str) -> None:
+    check_parity(model(type), QUANTISED_LIMIT)
+
+
+@pytest.mark.parametrize("variant", ["26b", "plain"])
+@pytest.mark.parametrize("type", ["f32", "q4_0"])
+def test_nothing_beside_a_request_changes_its_bits(type: str, variant: str) -> None:
+    check_identity(model(type, variant))
