@@ -18,6 +18,7 @@ struct KnownFamily {
 };
 constexpr std::array kFamilies{
     KnownFamily{"gemma4", make_gemma4, true},
+    KnownFamily{"gpt-oss", make_gptoss},
     KnownFamily{"granitemoe", make_granitemoe},
     KnownFamily{"llama", make_llama, true},
     KnownFamily{"olmoe", make_olmoe},

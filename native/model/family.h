@@ -76,6 +76,7 @@ void check_tensors(const GgufFile& file, const Family& family, const Hparams& h)
 
 // Each family's maker, in its own file.
 std::unique_ptr<Family> make_gemma4();
+std::unique_ptr<Family> make_gptoss();
 std::unique_ptr<Family> make_granitemoe();
 std::unique_ptr<Family> make_llama();
 std::unique_ptr<Family> make_olmoe();
