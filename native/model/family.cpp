@@ -23,7 +23,9 @@ constexpr std::array kFamilies{
     KnownFamily{"llama", make_llama, true},
     KnownFamily{"olmoe", make_olmoe},
     KnownFamily{"qwen2moe", make_qwen2moe},
+    KnownFamily{"qwen35moe", make_qwen35moe},
     KnownFamily{"qwen3moe", make_qwen3moe},
+    KnownFamily{"qwen3next", make_qwen3next},
 };
 
 std::string supported_names() {

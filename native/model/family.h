@@ -81,6 +81,8 @@ std::unique_ptr<Family> make_granitemoe();
 std::unique_ptr<Family> make_llama();
 std::unique_ptr<Family> make_olmoe();
 std::unique_ptr<Family> make_qwen2moe();
+std::unique_ptr<Family> make_qwen35moe();
 std::unique_ptr<Family> make_qwen3moe();
+std::unique_ptr<Family> make_qwen3next();
 
 }  // namespace runahead
