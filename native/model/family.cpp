@@ -17,10 +17,15 @@ struct KnownFamily {
   bool has_dense_members = false;  // files without experts are of the same architecture
 };
 constexpr std::array kFamilies{
+    KnownFamily{"bailingmoe2", make_bailingmoe2},
+    KnownFamily{"dots1", make_dots1},
+    KnownFamily{"ernie4_5-moe", make_ernie45moe},
     KnownFamily{"gemma4", make_gemma4, true},
+    KnownFamily{"glm4moe", make_glm4moe},
     KnownFamily{"gpt-oss", make_gptoss},
     KnownFamily{"granitemoe", make_granitemoe},
     KnownFamily{"llama", make_llama, true},
+    KnownFamily{"minimax-m2", make_minimaxm2},
     KnownFamily{"olmoe", make_olmoe},
     KnownFamily{"qwen2moe", make_qwen2moe},
     KnownFamily{"qwen35moe", make_qwen35moe},

@@ -75,10 +75,15 @@ void check_tensors(const GgufFile& file, const Family& family, const Hparams& h)
 [[nodiscard]] std::string why_unsupported(const GgufFile& file);
 
 // Each family's maker, in its own file.
+std::unique_ptr<Family> make_bailingmoe2();
+std::unique_ptr<Family> make_dots1();
+std::unique_ptr<Family> make_ernie45moe();
 std::unique_ptr<Family> make_gemma4();
+std::unique_ptr<Family> make_glm4moe();
 std::unique_ptr<Family> make_gptoss();
 std::unique_ptr<Family> make_granitemoe();
 std::unique_ptr<Family> make_llama();
+std::unique_ptr<Family> make_minimaxm2();
 std::unique_ptr<Family> make_olmoe();
 std::unique_ptr<Family> make_qwen2moe();
 std::unique_ptr<Family> make_qwen35moe();
