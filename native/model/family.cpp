@@ -18,6 +18,7 @@ struct KnownFamily {
 };
 constexpr std::array kFamilies{
     KnownFamily{"bailingmoe2", make_bailingmoe2},
+    KnownFamily{"deepseek2", make_deepseek2},
     KnownFamily{"dots1", make_dots1},
     KnownFamily{"ernie4_5-moe", make_ernie45moe},
     KnownFamily{"gemma4", make_gemma4, true},

@@ -76,6 +76,7 @@ void check_tensors(const GgufFile& file, const Family& family, const Hparams& h)
 
 // Each family's maker, in its own file.
 std::unique_ptr<Family> make_bailingmoe2();
+std::unique_ptr<Family> make_deepseek2();
 std::unique_ptr<Family> make_dots1();
 std::unique_ptr<Family> make_ernie45moe();
 std::unique_ptr<Family> make_gemma4();
