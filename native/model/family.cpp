@@ -25,6 +25,7 @@ constexpr std::array kFamilies{
     KnownFamily{"glm4moe", make_glm4moe},
     KnownFamily{"gpt-oss", make_gptoss},
     KnownFamily{"granitemoe", make_granitemoe},
+    KnownFamily{"hunyuan-moe", make_hunyuanmoe},
     KnownFamily{"llama", make_llama, true},
     KnownFamily{"minimax-m2", make_minimaxm2},
     KnownFamily{"olmoe", make_olmoe},
