@@ -26,6 +26,7 @@ constexpr std::array kFamilies{
     KnownFamily{"gpt-oss", make_gptoss},
     KnownFamily{"granitemoe", make_granitemoe},
     KnownFamily{"hunyuan-moe", make_hunyuanmoe},
+    KnownFamily{"lfm2moe", make_lfm2moe},
     KnownFamily{"llama", make_llama, true},
     KnownFamily{"minimax-m2", make_minimaxm2},
     KnownFamily{"olmoe", make_olmoe},

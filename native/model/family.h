@@ -84,6 +84,7 @@ std::unique_ptr<Family> make_glm4moe();
 std::unique_ptr<Family> make_gptoss();
 std::unique_ptr<Family> make_granitemoe();
 std::unique_ptr<Family> make_hunyuanmoe();
+std::unique_ptr<Family> make_lfm2moe();
 std::unique_ptr<Family> make_llama();
 std::unique_ptr<Family> make_minimaxm2();
 std::unique_ptr<Family> make_olmoe();
