@@ -34,6 +34,7 @@ constexpr std::array kFamilies{
     KnownFamily{"qwen35moe", make_qwen35moe},
     KnownFamily{"qwen3moe", make_qwen3moe},
     KnownFamily{"qwen3next", make_qwen3next},
+    KnownFamily{"qwen3vlmoe", make_qwen3moe},
 };
 
 std::string supported_names() {

@@ -143,6 +143,12 @@ Rope HparamsReader::rope(int32_t head_dim, int32_t context_length) const {
 
 Hparams HparamsReader::common() const {
   Hparams h;
+  // Sections of a head turn by time, height and width, which are one position for text: then they
+  // are as if there were none.
+  if (per_layer("rope.dimension_sections", 4, 0, 0, kMaxHeadDim)[3] != 0) {
+    fail(ErrorCode::kUnsupported, "rope.dimension_sections",
+         "has a fourth section, which is not supported");
+  }
   h.architecture = prefix_.substr(0, prefix_.size() - 1);
   const int32_t n_all = size("block_count", kMaxLayers);
   // Layers that draft further tokens stand last and are not run.

@@ -1,4 +1,5 @@
-// model/qwen3moe.cpp: Qwen3-MoE (Qwen3-30B-A3B, Qwen3-235B-A22B). GGUF architecture "qwen3moe".
+// model/qwen3moe.cpp: Qwen3-MoE (Qwen3-30B-A3B, Qwen3-235B-A22B). GGUF architectures "qwen3moe"
+// and, for the text of models that also see, "qwen3vlmoe".
 
 #include "model/decoder.h"
 #include "model/hparams_reader.h"

@@ -27,13 +27,6 @@ class Qwen35Moe : public Decoder {
     h.delta_net = read_delta_net(reader);
     h.conv_kernel = reader.size("ssm.conv_kernel", 64);
     h.conv_channels = h.delta_net.n_channel();
-    // For text all sections turn by the same position, as if there were none.
-    const std::vector<int32_t> sections =
-        reader.per_layer("rope.dimension_sections", 4, 0, 0, 1024);
-    if (sections[3] != 0) {
-      reader.fail(ErrorCode::kUnsupported, "rope.dimension_sections",
-                  "has a fourth section, which is not supported");
-    }
     const int32_t n_all = h.n_layer();
     const int32_t period = reader.positive_or("full_attention_interval", 4, 1024);
     const bool listed = reader.has("attention.recurrent_layers");
