@@ -70,7 +70,11 @@ void RecurrentState::save_checkpoint() {
     checkpoint = std::move(checkpoints_.front());
     checkpoints_.erase(checkpoints_.begin());
   } else {
-    checkpoint.copy = new_copy();
+    try {
+      checkpoint.copy = new_copy();
+    } catch (const Error&) {
+      return;  // no memory: the session goes on, but further back it must start afresh
+    }
   }
   checkpoint.position = position_;
   copy_all(copy(false), checkpoint.copy);

@@ -27,7 +27,7 @@ class RecurrentState {
   void reserve();
   // The written copy is current now and stands behind `position` tokens.
   void advance(int32_t position);
-  // Keeps the current state; the oldest of kMaxCheckpoints makes room.
+  // Keeps the current state, memory permitting; the oldest of kMaxCheckpoints makes room.
   void save_checkpoint();
   // Goes back to the latest known state that stands behind at most `position` tokens; returns
   // behind how many it stands.
