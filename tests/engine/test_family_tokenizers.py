@@ -1,0 +1,71 @@
+"""Real vocabularies give the tokens that llama.cpp's own tests expect.
+
+They come with llama.cpp's sources: LLAMA_CPP_SOURCES names the folder (vendor/llama.cpp in the
+source distribution of llama-cpp-python).
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine._native import Engine
+from engine.bench_models.vocabulary import copy_vocabulary
+from tests.helpers.family_models import (
+    Tensor,
+    attention,
+    experts,
+    matrix,
+    vector,
+    write_model,
+)
+from tests.helpers.native_runs import open_engine
+
+SOURCES = os.environ.get("LLAMA_CPP_SOURCES", "")
+pytestmark = pytest.mark.skipif(not SOURCES, reason="LLAMA_CPP_SOURCES is not set")
+
+NAMES = ["gemma-4", "qwen35", "qwen2", "deepseek-llm", "llama-bpe", "llama-spm"]
+N_EMBD = 64
+
+
+@pytest.fixture(params=NAMES)
+def case(request: pytest.FixtureRequest) -> Iterator[tuple[Engine, Path]]:
+    file = Path(SOURCES) / "models" / f"ggml-vocab-{request.param}.gguf"
+    vocabulary = copy_vocabulary(file)
+    tensors = [
+        Tensor("token_embd.weight", (N_EMBD, vocabulary.n_vocab), 1.0),
+        vector("output_norm.weight", N_EMBD),
+        vector("blk.0.attn_norm.weight", N_EMBD),
+        *attention(0, N_EMBD, 2, 1, 32),
+        vector("blk.0.ffn_norm.weight", N_EMBD),
+        *experts(0, N_EMBD, 32, 4),
+        matrix("output.weight", N_EMBD, vocabulary.n_vocab),
+    ]
+    settings = {
+        "block_count": 1,
+        "context_length": 4096,
+        "embedding_length": N_EMBD,
+        "feed_forward_length": 32,
+        "attention.head_count": 2,
+        "attention.head_count_kv": 1,
+        "expert_count": 4,
+        "expert_used_count": 2,
+    }
+    engine = open_engine(
+        write_model("llama", settings, tensors, "q8_0", vocabulary=vocabulary.metadata)
+    )
+    yield engine, file
+    engine.close()
+
+
+def test_texts_become_the_expected_tokens_and_come_back(case: tuple[Engine, Path]) -> None:
+    engine, file = case
+    texts = Path(f"{file}.inp").read_bytes().decode().split("\n__ggml_vocab_test__\n")
+    lines = Path(f"{file}.out").read_text().splitlines()
+    n_checked = 0
+    for text, line in zip(texts, lines, strict=False):
+        expected = [int(token) for token in line.split()]
+        assert engine.tokenize(text, add_special=False) == expected, repr(text)
+        n_checked += 1
+    assert n_checked > 30
