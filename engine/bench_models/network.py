@@ -66,9 +66,18 @@ def is_calibrated(shape_name: str) -> bool:
     return shape_name in _CALIBRATED
 
 
+# Taken over from a calibrated shape with as many experts, or nearly; what such a file does is
+# measured on the engine (`bench --routing`).
+_ALIKE = {
+    "qwen3.6-35b-a3b": "qwen3.6-35b-a3b-experts",
+    "gemma4-26b-a4b": "qwen3-30b-a3b",
+    "gpt-oss-20b": "qwen3-30b-a3b",
+}
+
+
 def dynamics_like(shape_name: str) -> Dynamics:
     """The constants for a shape of SHAPES; those of "tiny" are not calibrated."""
-    return _CALIBRATED.get(shape_name, Dynamics())
+    return _CALIBRATED.get(_ALIKE.get(shape_name, shape_name), Dynamics())
 
 
 class Network:
@@ -149,10 +158,27 @@ class Network:
 
     def attn_output(self, il: int) -> FloatRows:
         """[n_embd, n_head * head_dim]."""
-        n = self.shape.n_head * self.shape.head_dim
+        return self.written("attn_output", il, self.shape.n_head * self.shape.head_dim)
+
+    def written(self, role: str, il: int, n: int) -> FloatRows:
+        """[n_embd, n]: writes attention's n values of variance 1 to the stream."""
         gain = self.dynamics.attention_gain * self._loudness(il) / np.sqrt(n)
         deviation = gain * np.sqrt(self._variance[il].before_attention)
-        return self._written("attn_output", il, n, deviation)
+        return self._written(role, il, n, deviation)
+
+    def plain(self, role: str, il: int, n: int) -> FloatRows:
+        """[n_embd, n]: the same, all groups alike and no louder than its input."""
+        return self._written(role, il, n, np.full(_N_GROUP, n**-0.5, dtype=np.float32))
+
+    def attention_deviation(self, il: int) -> FloatRows:
+        """[n_embd]: of what attention adds, for values of variance 1."""
+        gain = self.dynamics.attention_gain * self._loudness(il)
+        return self._per_dimension(gain * np.sqrt(self._variance[il].before_attention))
+
+    def expert_deviation(self, il: int) -> FloatRows:
+        """[n_embd]: of what the experts of a layer add together."""
+        gain = self.dynamics.expert_gain * self._loudness(il + 1)
+        return self._per_dimension(gain * np.sqrt(self._variance[il].before_experts))
 
     def down_bank(self, il: int) -> FloatRows:
         """[n_embd, n_ff_exp]: the rows of a layer's down projections, each in its group."""
@@ -164,7 +190,9 @@ class Network:
 
     def bank_order(self, role: str, il: int, n_rows: int, expert: int = 0) -> RowOrder:
         """[n_rows]: which rows of bank() make up a matrix."""
-        return self._rng(role, il, expert).permutation(self.n_bank)[:n_rows]
+        rng = self._rng(role, il, expert)
+        orders = [rng.permutation(self.n_bank) for _ in range(-(-n_rows // self.n_bank))]
+        return np.concatenate(orders)[:n_rows]
 
     def down_order(self, il: int, expert: int) -> RowOrder:
         """[n_embd]: which rows of down_bank() make up an expert's down projection."""
@@ -214,6 +242,11 @@ class Network:
         weights = np.ones(self.shape.n_embd, dtype=np.float32)
         weights[0] = first
         return weights
+
+    def _per_dimension(self, of_group: FloatRows) -> FloatRows:
+        values = of_group[self._group].astype(np.float32)
+        values[0] = 0
+        return values
 
     def _written(self, role: str, il: int, n: int, deviation: FloatRows) -> FloatRows:
         """[n_embd, n]: rows that write to the stream, with the deviation of their group."""

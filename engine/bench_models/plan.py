@@ -1,19 +1,12 @@
 """The tensors and keys of a bench model, and the bytes of each."""
 
-from collections.abc import Iterable, Iterator
-
-import numpy as np
-from numpy.typing import NDArray
-
-from engine._native import quantize
+from engine.bench_models.families import FAMILIES
 from engine.bench_models.gguf_writer import Metadata, TensorSpec, f32, string, u32
-from engine.bench_models.network import FloatRows, Network, RowOrder
+from engine.bench_models.network import Network
+from engine.bench_models.parts import Chunks, Part, Parts
 from engine.bench_models.shapes import Shape
-from engine.bench_models.tensor_types import TENSOR_TYPES, file_type_number, tensor_type
+from engine.bench_models.tensor_types import file_type_number
 from engine.bench_models.vocabulary import Vocabulary
-
-Chunks = Iterator[NDArray[np.uint8]]
-_CHUNK_BYTES = 16 << 20
 
 
 class Plan:
@@ -24,139 +17,67 @@ class Plan:
     ) -> None:
         self._shape = shape
         self._file_type = file_type
-        self._vocabulary = vocabulary
-        self._network = network
-        self._banks: dict[str, NDArray[np.uint8]] = {}
-        self.tensors = [
-            self._matrix("token_embd", -1, shape.n_embd, vocabulary.n_vocab),
-            self._vector("output_norm", -1, shape.n_embd),
-            self._matrix("output", -1, shape.n_embd, vocabulary.n_vocab),
-            *(t for il in range(shape.n_layer) for t in self._layer(il)),
+        self._family = FAMILIES[shape.family]
+        parts = Parts(shape, file_type, vocabulary, network)
+        every = [
+            *_ends(parts, self._family.scales_embedding),
+            *self._family.extra(parts),
+            *(part for il in range(shape.n_layer) for part in self._family.layer(parts, il)),
         ]
+        self._parts: dict[str, Part] = {part.tensor.name: part for part in every}
+        self.tensors = [part.tensor for part in every]
 
     def metadata(self) -> Metadata:
         """All keys but the vocabulary's."""
         s = self._shape
+        keys: Metadata = {
+            "block_count": u32(s.n_layer),
+            "context_length": u32(s.context),
+            "embedding_length": u32(s.n_embd),
+            "feed_forward_length": u32(s.n_ff),
+            "attention.head_count": u32(s.n_head),
+            "attention.head_count_kv": u32(s.n_head_kv),
+            "attention.key_length": u32(s.head_dim),
+            "attention.value_length": u32(s.head_dim),
+            "attention.layer_norm_rms_epsilon": f32(s.rms_eps),
+            "rope.freq_base": f32(s.rope_base),
+            "expert_count": u32(s.n_expert),
+            "expert_used_count": u32(s.n_expert_used),
+            "expert_feed_forward_length": u32(s.n_ff_exp),
+        } | self._family.metadata(s)
         return {
-            "general.architecture": string("qwen3moe"),
+            "general.architecture": string(s.family),
             "general.type": string("model"),
             "general.name": string(f"Random weights like {s.name}"),
             "general.file_type": u32(file_type_number(self._file_type)),
             "general.quantization_version": u32(2),
-            "qwen3moe.block_count": u32(s.n_layer),
-            "qwen3moe.context_length": u32(s.context),
-            "qwen3moe.embedding_length": u32(s.n_embd),
-            "qwen3moe.feed_forward_length": u32(s.n_ff),
-            "qwen3moe.attention.head_count": u32(s.n_head),
-            "qwen3moe.attention.head_count_kv": u32(s.n_head_kv),
-            "qwen3moe.attention.key_length": u32(s.head_dim),
-            "qwen3moe.attention.value_length": u32(s.head_dim),
-            "qwen3moe.attention.layer_norm_rms_epsilon": f32(s.rms_eps),
-            "qwen3moe.rope.freq_base": f32(s.rope_base),
-            "qwen3moe.expert_count": u32(s.n_expert),
-            "qwen3moe.expert_used_count": u32(s.n_expert_used),
-            "qwen3moe.expert_feed_forward_length": u32(s.n_ff_exp),
-        }
+        } | {f"{s.family}.{key}": value for key, value in keys.items()}
 
     def expert_bytes(self) -> list[int]:
         """Bytes of one expert of each layer."""
         sizes = [0] * self._shape.n_layer
         for tensor in self.tensors:
             if tensor.name.endswith("_exps.weight"):
-                sizes[_place(tensor.name)[0]] += tensor.n_bytes // self._shape.n_expert
+                sizes[int(tensor.name.split(".")[1])] += tensor.n_bytes // self._shape.n_expert
         return sizes
 
     def chunks(self, tensor: TensorSpec) -> Chunks:
         """The bytes of a tensor, in pieces of bounded size."""
-        network = self._network
-        n_vocab = self._vocabulary.n_vocab
-        il, role = _place(tensor.name)
-        match role:
-            case "token_embd":
-                yield from self._quantised(tensor, network.embeddings(n_vocab))
-            case "output":
-                rows = network.output(n_vocab, self._vocabulary.unlikely)
-                yield from self._quantised(tensor, rows)
-            case "output_norm":
-                yield from self._quantised(tensor, network.output_norm()[None])
-            case "attn_norm":
-                yield from self._quantised(tensor, network.attn_norm()[None])
-            case "attn_q_norm" | "attn_k_norm":
-                yield from self._quantised(tensor, network.head_norm()[None])
-            case "ffn_norm":
-                yield from self._quantised(tensor, network.ffn_norm(il)[None])
-            case "ffn_gate_inp":
-                yield from self._quantised(tensor, network.router(il))
-            case "attn_output":
-                yield from self._quantised(tensor, network.attn_output(il))
-            case "attn_q" | "attn_k" | "attn_v":
-                order = network.bank_order(role, il, tensor.ne[1])
-                yield from self._composed(self._bank(tensor.type.name), [order])
-            case "ffn_gate_exps" | "ffn_up_exps":
-                orders = (
-                    network.bank_order(role, il, tensor.ne[1], e)
-                    for e in range(self._shape.n_expert)
-                )
-                yield from self._composed(self._bank(tensor.type.name), orders)
-            case "ffn_down_exps":
-                bank = quantize(tensor.type.name, network.down_bank(il))
-                orders = (network.down_order(il, e) for e in range(self._shape.n_expert))
-                yield from self._composed(bank, orders)
-            case _:
-                raise AssertionError(tensor.name)
-
-    def _layer(self, il: int) -> list[TensorSpec]:
-        s = self._shape
-        q, kv = s.n_head * s.head_dim, s.n_head_kv * s.head_dim
-        return [
-            self._vector("attn_norm", il, s.n_embd),
-            self._matrix("attn_q", il, s.n_embd, q),
-            self._matrix("attn_k", il, s.n_embd, kv),
-            self._matrix("attn_v", il, s.n_embd, kv),
-            self._vector("attn_q_norm", il, s.head_dim),
-            self._vector("attn_k_norm", il, s.head_dim),
-            self._matrix("attn_output", il, q, s.n_embd),
-            self._vector("ffn_norm", il, s.n_embd),
-            TensorSpec(_name("ffn_gate_inp", il), TENSOR_TYPES["f32"], (s.n_embd, s.n_expert)),
-            self._matrix("ffn_gate_exps", il, s.n_embd, s.n_ff_exp, s.n_expert),
-            self._matrix("ffn_up_exps", il, s.n_embd, s.n_ff_exp, s.n_expert),
-            self._matrix("ffn_down_exps", il, s.n_ff_exp, s.n_embd, s.n_expert),
-        ]
-
-    def _vector(self, role: str, il: int, n: int) -> TensorSpec:
-        return TensorSpec(_name(role, il), TENSOR_TYPES["f32"], (n,))
-
-    def _matrix(self, role: str, il: int, *ne: int) -> TensorSpec:
-        type = tensor_type(self._file_type, self._shape, role, il, ne[0])
-        return TensorSpec(_name(role, il), type, ne)
-
-    def _quantised(self, tensor: TensorSpec, rows: FloatRows) -> Chunks:
-        yield quantize(tensor.type.name, rows)
-
-    def _bank(self, type: str) -> NDArray[np.uint8]:
-        if type not in self._banks:
-            self._banks[type] = quantize(type, self._network.bank())
-        return self._banks[type]
-
-    def _composed(self, bank: NDArray[np.uint8], orders: Iterable[RowOrder]) -> Chunks:
-        """Matrices made of a bank's rows, several to a chunk."""
-        pending: list[RowOrder] = []
-        n_rows = 0
-        for order in orders:
-            pending.append(order)
-            n_rows += len(order)
-            if n_rows * bank.shape[1] >= _CHUNK_BYTES:
-                yield bank[np.concatenate(pending)]
-                pending, n_rows = [], 0
-        if pending:
-            yield bank[np.concatenate(pending)]
+        return self._parts[tensor.name].chunks()
 
 
-def _name(role: str, il: int) -> str:
-    return f"{role}.weight" if il < 0 else f"blk.{il}.{role}.weight"
-
-
-def _place(name: str) -> tuple[int, str]:
-    """The layer (-1: none) and the role of a tensor."""
-    parts = name.split(".")
-    return (int(parts[1]), parts[2]) if parts[0] == "blk" else (-1, parts[0])
+def _ends(p: Parts, scales_embedding: bool) -> list[Part]:
+    """Embedding, output norm, output; `scales_embedding`: by the root of its length, when used."""
+    n_embd, n_vocab = p.shape.n_embd, p.vocabulary.n_vocab
+    scale = n_embd**-0.5 if scales_embedding else 1.0
+    return [
+        p.matrix("token_embd", -1, lambda: scale * p.network.embeddings(n_vocab), n_embd, n_vocab),
+        p.vector("output_norm", -1, p.network.output_norm()),
+        p.matrix(
+            "output",
+            -1,
+            lambda: p.network.output(n_vocab, p.vocabulary.unlikely),
+            n_embd,
+            n_vocab,
+        ),
+    ]

@@ -1,8 +1,4 @@
-"""Shapes of the models that `make-model` can imitate.
-
-All are written as family qwen3moe: grouped-query attention with normalised q and k, then a router
-and experts in every layer, no shared expert.
-"""
+"""Shapes of the models that `make-model` can imitate. What else a family has is in families.py."""
 
 import msgspec
 
@@ -13,6 +9,7 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """Sizes of one model; the names are llama.cpp's."""
 
     name: str
+    family: str = "qwen3moe"
     n_layer: int
     n_embd: int
     n_head: int
@@ -60,6 +57,52 @@ SHAPES = {
             context=40960,
         ),
         Shape(
+            name="qwen3.6-35b-a3b",
+            family="qwen35moe",
+            n_layer=40,
+            n_embd=2048,
+            n_head=16,
+            n_head_kv=2,
+            head_dim=256,
+            n_expert=256,
+            n_expert_used=8,
+            n_ff_exp=512,
+            n_ff=512,
+            context=262144,
+            rope_base=1e7,
+        ),
+        # Heads of the layers with a window; global ones have other sizes.
+        Shape(
+            name="gemma4-26b-a4b",
+            family="gemma4",
+            n_layer=30,
+            n_embd=2816,
+            n_head=16,
+            n_head_kv=8,
+            head_dim=256,
+            n_expert=128,
+            n_expert_used=8,
+            n_ff_exp=704,
+            n_ff=2112,
+            context=262144,
+        ),
+        Shape(
+            name="gpt-oss-20b",
+            family="gpt-oss",
+            n_layer=24,
+            n_embd=2880,
+            n_head=64,
+            n_head_kv=8,
+            head_dim=64,
+            n_expert=32,
+            n_expert_used=4,
+            n_ff_exp=2880,
+            n_ff=2880,
+            context=131072,
+            rope_base=150000.0,
+            rms_eps=1e-5,
+        ),
+        Shape(
             name="tiny",
             n_layer=4,
             n_embd=256,
@@ -83,7 +126,12 @@ def shape_like(name: str, **overrides: int) -> Shape:
             "invalid", f"unknown model shape '{name}'; known are {', '.join(sorted(SHAPES))}"
         )
     for field in overrides:
-        if field not in Shape.__struct_fields__ or field in ("name", "rope_base", "rms_eps"):
+        if field not in Shape.__struct_fields__ or field in (
+            "name",
+            "family",
+            "rope_base",
+            "rms_eps",
+        ):
             raise BenchModelError("invalid", f"a shape has no size '{field}'")
     shape = msgspec.structs.replace(SHAPES[name], **overrides)
     _check(shape)

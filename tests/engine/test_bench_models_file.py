@@ -144,7 +144,7 @@ def test_a_model_that_is_there_is_kept_unless_told_otherwise(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"like": "gpt-5"}, "unknown model shape 'gpt-5'; known are qwen3-30b-a3b"),
+        ({"like": "gpt-5"}, "unknown model shape 'gpt-5'; known are gemma4-26b-a4b"),
         ({"type": "q2_k"}, "unknown type 'q2_k'; known are f32"),
         ({"n_layer": 0}, "n_layer is 0, not 1 to 512"),
         ({"n_expert_used": 17}, "n_expert_used 17 exceeds n_expert 16"),
