@@ -10,8 +10,7 @@
 // that of the most recent step that predicted the expert; within a step the largest counts, as
 // FineMoE takes the maximum over its batch. FineMoE predicts whole layers, so that each expert soon
 // has a probability; until then it counts as the average expert of its layer, which makes the
-// policy LFU where nothing is predicted, and likely experts worth more than unknown ones where a
-// prefetcher names only the likely.
+// policy LFU where nothing is predicted.
 //
 // O(log n), nothing is allocated after the constructor.
 

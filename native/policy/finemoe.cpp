@@ -59,10 +59,9 @@ class FineMoe final : public Prefetcher {
     int32_t n = 0;
     for (const int32_t expert : top_.of(probabilities_, shape_.n_expert)) {
       const float probability = probabilities_[static_cast<size_t>(expert)];
-      if (probability <= 0 || (n >= shape_.n_expert_used && mass >= 1 - match.similarity)) {
-        break;
-      }
-      predictions_.push_back({{layer, expert}, probability});
+      const bool fetch =
+          probability > 0 && (n < shape_.n_expert_used || mass < 1 - match.similarity);
+      predictions_.push_back({{layer, expert}, probability, fetch});
       mass += probability;
       ++n;
     }

@@ -4,9 +4,9 @@
 // via Fine-Grained Expert Offloading", EuroSys 2026, arXiv 2502.05370; github.com/IntelliSys-Lab/
 // FineMoE-EuroSys26). A store keeps the expert maps of past tokens (policy/expert_map_store.h); a
 // running token is matched with them by the cosine of its trajectory so far, and the most similar
-// map names the experts of the layer at the prefetch distance: the most probable ones, until their
+// map predicts the layer at the prefetch distance: read are the most probable experts, until their
 // mass reaches 1 - similarity, and never fewer than a token uses. A prediction's score is the map's
-// probability; their eviction multiplies it with the expert's use count.
+// probability; their eviction multiplies it, of every expert of the layer, with the use count.
 //
 // Settings are the Bevy paper's (section 5.1): 4096 maps, distance 3.
 //

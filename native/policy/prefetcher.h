@@ -47,7 +47,8 @@ struct RoutedJob {
 
 struct Prediction {
   ExpertId id;
-  float score = 0;  // 0 .. 1, the chance that the request needs it
+  float score = 0;    // 0 .. 1, the chance that the request needs it
+  bool fetch = true;  // false: too unlikely to be read, but evictions may want to know
 };
 
 class Prefetcher {

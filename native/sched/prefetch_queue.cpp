@@ -37,8 +37,9 @@ void PrefetchQueue::routed(const RoutedJob& job) {
   });
   for (const Prediction& prediction : predictions) {
     cache_.predicted(prediction.id, prediction.score);
-    // What is resident now may be evicted before its layer.
-    wanted_.push_back({prediction.id, prediction.score, job.request});
+    if (prediction.fetch) {  // also what is resident now, since it may be evicted before its layer
+      wanted_.push_back({prediction.id, prediction.score, job.request});
+    }
   }
 }
 

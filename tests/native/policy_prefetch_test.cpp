@@ -197,7 +197,6 @@ TEST_CASE("finemoe predicts what followed the most similar of the stored tokens"
   SUBCASE("the first job of a token predicts the next three layers") {
     begin(*prefetcher);
     const auto predictions = ask(*prefetcher, step_of(0, 0, 1));
-    CHECK(predictions.size() == 6);
     CHECK(experts_of(predictions, 1) == Experts{0, 1});
     CHECK(experts_of(predictions, 2) == Experts{0, 1});
     CHECK(experts_of(predictions, 3) == Experts{6, 7});
@@ -206,11 +205,19 @@ TEST_CASE("finemoe predicts what followed the most similar of the stored tokens"
     begin(*prefetcher);
     (void)ask(*prefetcher, step_of(0, 0, 1));
     const auto predictions = ask(*prefetcher, step_of(1, 0, 1));
-    REQUIRE(predictions.size() == 2);
+    CHECK(experts_of(predictions, 4) == Experts{4, 5});
     CHECK(predictions[0].id == ExpertId{4, 4});
     CHECK(predictions[0].score == doctest::Approx(0.6).epsilon(0.01));
     CHECK(predictions[1].id == ExpertId{4, 5});
     CHECK(predictions[1].score == doctest::Approx(0.3).epsilon(0.01));
+    // Evictions hear of every expert of the layer, each once.
+    std::set<int32_t> all;
+    for (const Prediction& prediction : predictions) {
+      CHECK(prediction.id.layer == 4);
+      all.insert(prediction.id.expert);
+    }
+    CHECK(predictions.size() == static_cast<size_t>(kSmall.n_expert));
+    CHECK(all.size() == predictions.size());
   }
   SUBCASE("the whole trajectory is compared, not its last layer") {
     begin(*prefetcher);

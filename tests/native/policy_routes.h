@@ -60,10 +60,11 @@ inline std::vector<Prediction> ask(Prefetcher& prefetcher, const Route& route) {
   return {predictions.begin(), predictions.end()};
 }
 
+// Those that are to be read.
 inline std::vector<int32_t> experts_of(std::span<const Prediction> predictions, int32_t layer) {
   std::vector<int32_t> experts = {};
   for (const Prediction& prediction : predictions) {
-    if (prediction.id.layer == layer) {
+    if (prediction.fetch && prediction.id.layer == layer) {
       experts.push_back(prediction.id.expert);
     }
   }
