@@ -120,9 +120,9 @@ class Engine:
     def info(self) -> dict[str, Any]:
         """What the open model is; constant, but for cache_slots and cache_bytes.
 
-        architecture, n_layer, n_embd, n_expert, n_expert_used, n_vocab, context, record_bytes
-        (largest class), n_experts_total, experts_total_bytes, resident_bytes (weights that always
-        stay), store, weight_layout, device, n_threads, n_readers, chat_template (str or None),
+        architecture, n_layer, n_moe_layer (those with experts), n_embd, n_expert, n_expert_used,
+        n_vocab, context, record_bytes (largest class), n_experts_total, experts_total_bytes,
+        resident_bytes (weights that always stay), store, weight_layout, device, n_threads, n_readers, chat_template (str or None),
         bos_token, eos_token, add_bos, cache_slots, cache_bytes, min_cache_bytes.
         """
 
