@@ -24,7 +24,7 @@ int32_t n_nodes(Layers layers, const Batch& batch, const ScoreNeeds& scores,
   const int32_t n_lanes = static_cast<int32_t>(batch.lanes.size());
   const LayerRange range = attention_layers(layers, hparams);
   return 256 + 16 * n_lanes + 32 * hparams.n_expert_used +
-         (range.end - range.begin) * (128 + 64 * n_lanes) + scores.n_lookahead * (8 + 4 * n_lanes);
+         (range.end - range.begin) * (128 + 96 * n_lanes) + scores.n_lookahead * (8 + 4 * n_lanes);
 }
 
 // The routers behind layers.next that are asked, too.

@@ -23,7 +23,7 @@ IS_WINDOW = [True, True, False, True]
 
 def model(type: str, variant: str = "26b") -> Path:
     """Variants: 26b is as the published file: fused gate and up, scales per expert, full layers
-    without V. plain has none of that, and a layer without experts."""
+    without V. plain has none of that, and layers without experts, in the middle and last."""
     full = variant == "26b"
     head_dims = [32 if window else 64 for window in IS_WINDOW]
     n_head_kv = [2 if window else 1 for window in IS_WINDOW]
@@ -74,7 +74,7 @@ def model(type: str, variant: str = "26b") -> Path:
             tensors.append(matrix(f"{p}attn_v.weight", N_EMBD, n_head_kv[il] * width))
         if full:
             tensors.append(vector(f"{p}layer_output_scale.weight", 1, mean=0.7))
-        if full or il != 1:
+        if full or il not in (1, N_LAYER - 1):
             tensors += _experts(il, full)
     return write_model("gemma4", settings, tensors, type)
 
