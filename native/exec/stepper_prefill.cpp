@@ -90,7 +90,9 @@ Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
   }
   kv.set_length(position + n);
   recurrent.advance(position + n);
-  if (position + n + kTailTokens >= request.n_prompt() && !last_chunk) {
+  // A session that ends with its request never goes back.
+  if (position + n + kTailTokens >= request.n_prompt() && !last_chunk &&
+      !request.session->temporary) {
     recurrent.save_checkpoint();
   }
   request.session->tokens.insert(request.session->tokens.end(), tokens.begin(), tokens.end());
