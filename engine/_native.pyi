@@ -123,7 +123,8 @@ class Engine:
         architecture, n_layer, n_moe_layer (those with experts), n_embd, n_expert, n_expert_used,
         n_vocab, context, record_bytes (largest class), n_experts_total, experts_total_bytes,
         resident_bytes (weights that always stay), store, weight_layout, device, n_threads,
-        n_readers, chat_template (str or None), bos_token, eos_token, add_bos, cache_slots, cache_bytes, min_cache_bytes.
+        n_readers, chat_template (str or None), bos_token, eos_token, add_bos, cache_slots,
+        cache_bytes, min_cache_bytes.
         """
 
     def tokenize(
