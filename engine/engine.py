@@ -26,7 +26,7 @@ from engine.link_speed import LinkSpeed
 from engine.model_info import ModelInfo, inspect_model
 from engine.open_store import choose_store
 from engine.options import EngineOptions
-from engine.request import Message, Request, RequestId, SessionId
+from engine.request import Message, Prompt, Request, RequestId, SessionId
 from engine.runlog.start import start_run_log
 from engine.runlog.writer import RunLogWriter
 from engine.sampling import SamplingParams
@@ -79,17 +79,18 @@ class Engine:
     @classmethod
     def open(
         cls,
-        model: Path | str,
+        model: Path | str | ModelInfo,
         options: EngineOptions | None = None,
         progress: native.Progress | None = None,
     ) -> "Engine":
         """Open a model, building its expert pack first where the options ask for one.
 
+        `model` is its file, or what inspect_model() found there.
         Raises ModelFileError, UnsupportedModelError, StorageError, OutOfMemoryError,
         InvalidRequestError, or Cancelled when `progress` returned False.
         """
         options = options or EngineOptions()
-        found = inspect_model(model)
+        found = model if isinstance(model, ModelInfo) else inspect_model(model)
         if not found.supported:
             raise errors.UnsupportedModelError(f"{found.title} cannot be run: {found.reason}")
         with native.translated():
@@ -129,13 +130,16 @@ class Engine:
 
     # Requests.
 
-    def submit(self, request: Request) -> RequestId:
-        """Queue a request. Raises InvalidRequestError when prompt and reply exceed the context."""
-        tokens, stop = self._prompt(request)
+    def submit(self, request: Request, prompt: Prompt | None = None) -> RequestId:
+        """Queue a request; `prompt` is what prompt_of() gave for it, where that was asked before.
+
+        Raises InvalidRequestError when prompt and reply exceed the context.
+        """
+        prompt = prompt or self.prompt_of(request)
         params = request.params
         with native.translated(), self._lock:
             number = self._native.submit(
-                tokens,
+                prompt.tokens,
                 session=request.session,
                 max_tokens=params.max_tokens,
                 seed=params.seed,
@@ -147,7 +151,7 @@ class Engine:
                 grammar=params.grammar,
                 ignore_end=params.ignore_end,
             )
-            self._replies[number] = TextStream((*params.stop, *stop))
+            self._replies[number] = TextStream((*params.stop, *prompt.stop))
         return RequestId(number)
 
     def submit_chat(
@@ -159,6 +163,22 @@ class Engine:
     def submit_prompt(self, prompt: str, params: SamplingParams | None = None) -> RequestId:
         """Queue the continuation of a text."""
         return self.submit(Request(prompt=prompt, params=params or SamplingParams()))
+
+    def prompt_of(self, request: Request) -> Prompt:
+        """What the model reads of a request; a chat goes through the model's template."""
+        if request.tokens:
+            return Prompt(list(request.tokens))
+        if request.prompt:
+            return Prompt(self.tokenize(request.prompt))
+        prompt = self._template.render(request.messages)
+        with self._lock:
+            if prompt.notice and prompt.notice not in self._told:
+                self._told.add(prompt.notice)
+                self._notices.append(prompt.notice)
+        # A template that spells out the first token must not get it twice.
+        first = self._special_text(self.info.bos_token)
+        spelled = bool(first) and prompt.text.startswith(first)
+        return Prompt(self.tokenize(prompt.text, add_special=not spelled), prompt.stop)
 
     def tokenize(self, text: str, *, add_special: bool = True) -> list[int]:
         """Token ids of a text, in which special tokens may be spelled out."""
@@ -299,6 +319,11 @@ class Engine:
             self._n_records = 0
         return np.concatenate(records) if records else trace.empty()
 
+    @property
+    def dropped_records(self) -> int:
+        """How many records were lost since opening, because the rings were full."""
+        return self._dropped
+
     def record_routing(self, n_lookahead: int | None) -> None:
         """Keep what routers say, with those of so many later layers; None: no longer.
 
@@ -329,9 +354,9 @@ class Engine:
                 with native.translated():
                     self._keep_records()
             finally:
-                self._native.close()
-                if self._log:
+                if self._log:  # first: on a slow link the rest may take longer than there is time
                     self._log.close()
+                self._native.close()
 
     def __enter__(self) -> "Engine":
         return self
@@ -343,21 +368,6 @@ class Engine:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _prompt(self, request: Request) -> tuple[list[int], tuple[str, ...]]:
-        if request.tokens:
-            return list(request.tokens), ()
-        if request.prompt:
-            return self.tokenize(request.prompt), ()
-        prompt = self._template.render(request.messages)
-        with self._lock:
-            if prompt.notice and prompt.notice not in self._told:
-                self._told.add(prompt.notice)
-                self._notices.append(prompt.notice)
-        # A template that spells out the first token must not get it twice.
-        first = self._special_text(self.info.bos_token)
-        spelled = bool(first) and prompt.text.startswith(first)
-        return self.tokenize(prompt.text, add_special=not spelled), prompt.stop
 
     def _special_text(self, token: int) -> str:
         if token < 0:

@@ -1,14 +1,23 @@
 """Where Runahead keeps files of its own.
 
-RUNAHEAD_HOME, when set, holds all of them: for a larger disk, or a clean room in tests.
+The environment's RUNAHEAD_HOME, when set, holds all of them: for a clean room in tests, or another
+installation. Otherwise the settings of the desktop app may name a data folder, on a larger disk for
+example. Otherwise each lies where the system wants such files.
 """
 
 import os
 from pathlib import Path
 
+import msgspec
 import platformdirs
 
 _APP = "runahead"
+
+
+class _Settings(msgspec.Struct):
+    """What matters here of the desktop app's settings."""
+
+    data_folder: str = ""
 
 
 def packs() -> Path:
@@ -18,14 +27,42 @@ def packs() -> Path:
 
 def run_logs() -> Path:
     """One folder per engine run."""
-    return _home(platformdirs.user_data_path(_APP)) / "runs"
+    return data() / "runs"
 
 
 def models() -> Path:
     """Models that Runahead made or downloaded."""
-    return _home(platformdirs.user_data_path(_APP)) / "models"
+    return data() / "models"
+
+
+def data() -> Path:
+    """What cannot be rebuilt."""
+    return _home(platformdirs.user_data_path(_APP))
+
+
+def settings_file() -> Path:
+    """The settings of the desktop app; they never move."""
+    return (_environment() or platformdirs.user_config_path(_APP)) / "settings.json"
+
+
+def logs() -> Path:
+    """What processes of ours wrote to their output: small, and of use after a crash."""
+    return _home(platformdirs.user_data_path(_APP)) / "logs"
 
 
 def _home(default: Path) -> Path:
+    return _environment() or _chosen() or default
+
+
+def _environment() -> Path | None:
     home = os.environ.get("RUNAHEAD_HOME", "")
-    return Path(home).expanduser() if home else default
+    return Path(home).expanduser() if home else None
+
+
+def _chosen() -> Path | None:
+    """The data folder that the settings name, if any."""
+    try:
+        settings = msgspec.json.decode(settings_file().read_bytes(), type=_Settings)
+    except (OSError, msgspec.MsgspecError):
+        return None  # the app says what is wrong with its settings, and goes on with defaults
+    return Path(settings.data_folder).expanduser() if settings.data_folder else None

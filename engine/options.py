@@ -7,6 +7,7 @@ import msgspec
 from engine.cache_size import CacheSize
 from engine.errors import InvalidRequestError
 from engine.link_speed import LinkSpeed
+from engine.runlog.prune import MAX_RUNS, MAX_TOTAL_BYTES
 
 Store = Literal["pack", "gguf", "memory"]
 STORES: tuple[Store, ...] = ("pack", "gguf", "memory")
@@ -30,6 +31,7 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
         context: Most tokens of one session.
         staged: Read into staging memory, then copy, as for a discrete GPU.
         run_log: Keep a run log in the data folder.
+        keep_runs, keep_runs_bytes: Older run logs go when there are more, or when they take more.
         fault_seed: Tests: non-zero makes some reads fail, come short or slow.
     """
 
@@ -46,6 +48,8 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     verify_reads: bool = False
     staged: bool = False
     run_log: bool = True
+    keep_runs: int = MAX_RUNS
+    keep_runs_bytes: int = MAX_TOTAL_BYTES
     fault_seed: int = 0
 
     def __post_init__(self) -> None:
@@ -55,6 +59,8 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
             ("max_requests", self.max_requests, 1, MAX_REQUESTS),
             ("context", self.context, 16, 2**24),
             ("prefill_chunk", self.prefill_chunk, 1, 2**13),
+            ("keep_runs", self.keep_runs, 1, 10**6),
+            ("keep_runs_bytes", self.keep_runs_bytes, 0, 2**62),
         ):
             if not low <= value <= high:
                 raise InvalidRequestError(f"{name} is {value}; it must be from {low} to {high}")

@@ -42,3 +42,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidRequestError(
                 "The prompt is empty" if given == 0 else "Give only one of messages, prompt, tokens"
             )
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """A request's prompt as the model reads it, and the strings that its template ends replies by.
+
+    `tokens` includes those that the tokenizer and the template add.
+    """
+
+    tokens: list[int]
+    stop: tuple[str, ...] = ()

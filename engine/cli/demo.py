@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine import errors, folders, metrics, trace
+from engine import errors, metrics, trace
 from engine.cache_size import CacheSize
 from engine.cli.arguments import Commands, positive
 from engine.cli.generate import STAGES
@@ -13,6 +13,7 @@ from engine.cli.live_view import view_of
 from engine.cli.replies import Replies, Reply
 from engine.cli.summary import summary_table
 from engine.cli.terminal import native_progress, note, stdout, visible
+from engine.demo_model import demo_model
 from engine.engine import Engine
 from engine.events import Event, Notice
 from engine.link_speed import LinkSpeed
@@ -117,27 +118,5 @@ def _warm(records: trace.Records) -> metrics.Summary:
 
 
 def _demo_model() -> Path:
-    from engine.bench_models.errors import BenchModelError
-    from engine.bench_models.make_model import make_model
-
-    path = folders.models() / "demo.gguf"
-    if path.exists():
-        return path
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with native_progress({"write": "Making the demo model"}) as progress:
-            # A second to make, yet large enough that reading and computing both take time.
-            make_model(
-                path,
-                like="tiny",
-                n_layer=8,
-                n_expert=32,
-                n_embd=512,
-                n_ff_exp=512,
-                progress=progress,
-            )
-    except BenchModelError as error:
-        raise errors.from_native(error.args) from error
-    except OSError as error:
-        raise errors.from_os(error, f"{path} cannot be made") from error
-    return path
+    with native_progress({"write": "Making the demo model"}) as progress:
+        return demo_model(progress)

@@ -31,6 +31,13 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--steps", type=positive, default=2, metavar="N", help="steps in a picture (default: 2)"
     )
+    parser.add_argument(
+        "--from",
+        dest="first_step",
+        type=int,
+        metavar="STEP",
+        help="first step in a picture (default: those with the most requests)",
+    )
     parser.add_argument("--list", action="store_true", help="list the run logs, newest first")
     parser.set_defaults(run=run)
 
@@ -42,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     log = RunLog(_folder(args.run_log))
     form = args.format or (format_of(args.out) if args.out else "jsonl")
     path = args.out or Path(log.folder.name + SUFFIXES[form])
-    n = export(log, path, form, n_steps=args.steps)
+    n = export(log, path, form, n_steps=args.steps, first_step=args.first_step)
     what = {"jsonl": "events", "csv": "steps", "chrome": "trace events", "png": "steps"}[form]
     stdout().print(f"{path}: {n} {what} of {log.folder.name}", markup=False, soft_wrap=True)
     return 0

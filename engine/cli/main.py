@@ -94,8 +94,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Runs mixture-of-experts language models larger than memory, several requests"
         " at once.",
         parents=[common],
-        epilog="Expert packs, models and run logs are kept in the usual folders for caches and"
-        " data; the environment variable RUNAHEAD_HOME names another place for them.",
+        epilog="Without a command the window opens. Expert packs, models and run logs are kept in"
+        " the usual folders for caches and data; the environment variable RUNAHEAD_HOME names"
+        " another place for them.",
     )
     parser.add_argument("--version", action="version", version=f"runahead {versions()['runahead']}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")

@@ -160,6 +160,13 @@ def test_old_logs_go_and_running_ones_stay(tmp_path: Path) -> None:
     running._close_chunk()
 
 
+def test_as_many_logs_are_kept_as_the_options_say(fake: types.ModuleType, model: Path) -> None:
+    for _ in range(3):
+        with Engine.open(model, EngineOptions(store="memory", keep_runs=2)):
+            pass
+    assert len(run_folders()) == 2
+
+
 def test_two_runs_in_one_second_have_their_own_folders(tmp_path: Path) -> None:
     logs = [RunLogWriter(meta(), tmp_path) for _ in range(3)]
     for log in logs:
