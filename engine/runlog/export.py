@@ -30,11 +30,13 @@ def format_of(path: Path) -> Format:
     )
 
 
-def export(log: RunLog, path: Path, form: Format, *, n_steps: int = 2) -> int:
+def export(
+    log: RunLog, path: Path, form: Format, *, n_steps: int = 2, first_step: int | None = None
+) -> int:
     """Write the export whole or not at all; returns the events, steps or pictured steps in it.
 
-    `n_steps` is for pictures. Raises StorageError, and InvalidRequestError when there is nothing to
-    export.
+    `n_steps` and `first_step` are for pictures, see write_timeline. Raises StorageError, and
+    InvalidRequestError when there is nothing to export.
     """
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
@@ -43,7 +45,7 @@ def export(log: RunLog, path: Path, form: Format, *, n_steps: int = 2) -> int:
         raise errors.from_os(error, f"{path} cannot be written") from error
     partial = Path(name)
     try:
-        n = _write(log, partial, form, n_steps)
+        n = _write(log, partial, form, n_steps, first_step)
         if n == 0:
             raise errors.InvalidRequestError(f"{log.folder.name} holds no whole step yet")
         partial.chmod(0o644)
@@ -55,7 +57,7 @@ def export(log: RunLog, path: Path, form: Format, *, n_steps: int = 2) -> int:
     return n
 
 
-def _write(log: RunLog, path: Path, form: Format, n_steps: int) -> int:
+def _write(log: RunLog, path: Path, form: Format, n_steps: int, first_step: int | None) -> int:
     if form == "jsonl":
         with path.open("wb") as file:
             return write_jsonl(log, file)
@@ -68,4 +70,5 @@ def _write(log: RunLog, path: Path, form: Format, n_steps: int) -> int:
     # matplotlib takes a second to load: only for pictures
     from engine.runlog.timeline import write_timeline
 
-    return write_timeline(log.records(), path, title=log.meta.model.title, n_steps=n_steps)
+    title = log.meta.model.title
+    return write_timeline(log.records(), path, title=title, n_steps=n_steps, first_step=first_step)

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 MAX_RUNS = 50
-MAX_TOTAL_BYTES = 1 << 30
+MAX_TOTAL_BYTES = 10**9
 
 
 def prune(runs: Path, max_runs: int = MAX_RUNS, max_bytes: int = MAX_TOTAL_BYTES) -> list[Path]:
@@ -15,13 +15,14 @@ def prune(runs: Path, max_runs: int = MAX_RUNS, max_bytes: int = MAX_TOTAL_BYTES
     logs = [each for each in runs.iterdir() if (each / "meta.json").is_file()]
     for n, folder in enumerate(sorted(logs, key=lambda each: each.name, reverse=True)):
         total += sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
-        if (n >= max_runs or total > max_bytes) and not _is_running(folder):
+        if (n >= max_runs or total > max_bytes) and not is_running(folder):
             shutil.rmtree(folder, ignore_errors=True)
             deleted.append(folder)
     return deleted
 
 
-def _is_running(folder: Path) -> bool:
+def is_running(folder: Path) -> bool:
+    """True while the process that writes the log is alive."""
     try:
         with (folder / "lock").open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

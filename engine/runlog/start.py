@@ -38,6 +38,8 @@ def start_run_log(
         versions=versions(),
     )
     try:
-        return RunLogWriter(meta), ""
+        return RunLogWriter(
+            meta, keep_runs=options.keep_runs, keep_runs_bytes=options.keep_runs_bytes
+        ), ""
     except OSError as error:
         return None, f"{error.filename or 'its folder'}: {error.strerror or error}"

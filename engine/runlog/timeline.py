@@ -26,16 +26,27 @@ _DEVICE_HEIGHT = 2.4
 _READER_HEIGHT = 0.8
 
 
-def write_timeline(records: Records, path: Path, *, title: str = "", n_steps: int = 2) -> int:
-    """Draw the last `n_steps` of the steps with the most requests; returns how many were drawn.
+def write_timeline(
+    records: Records,
+    path: Path,
+    *,
+    title: str = "",
+    n_steps: int = 2,
+    first_step: int | None = None,
+) -> int:
+    """Draw `n_steps` from the step of number `first_step` on; returns how many were drawn.
 
-    Nothing is written, and 0 returned, when the records hold no whole step.
+    Without `first_step`, the last ones of the steps with the most requests. Nothing is written, and
+    0 returned, when the records hold no such step.
     """
     steps = metrics.step_table(records)
+    if first_step is not None:
+        steps = steps[steps["step"] >= first_step][:n_steps]
+    elif len(steps):
+        last = int(np.flatnonzero(steps["requests"] == steps["requests"].max())[-1])
+        steps = steps[max(0, last + 1 - n_steps) : last + 1]
     if not len(steps):
         return 0
-    last = int(np.flatnonzero(steps["requests"] == steps["requests"].max())[-1])
-    steps = steps[max(0, last + 1 - n_steps) : last + 1]
     figure = timeline_figure(records, steps, title)
     figure.savefig(path, format="png", dpi=150)
     return len(steps)

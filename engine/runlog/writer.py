@@ -22,7 +22,7 @@ import msgspec
 from engine import folders
 from engine.atomic_file import write_atomically
 from engine.runlog.meta import Mark, RunMeta
-from engine.runlog.prune import prune
+from engine.runlog.prune import MAX_RUNS, MAX_TOTAL_BYTES, prune
 from engine.trace import RECORD_DTYPE, Records
 
 CHUNK_BYTES = 16 << 20
@@ -42,6 +42,8 @@ class RunLogWriter:
         folder: Path | None = None,
         chunk_bytes: int = CHUNK_BYTES,
         max_bytes: int = MAX_BYTES,
+        keep_runs: int = MAX_RUNS,
+        keep_runs_bytes: int = MAX_TOTAL_BYTES,
     ):
         self._meta = meta
         self._chunk_bytes = chunk_bytes
@@ -56,7 +58,7 @@ class RunLogWriter:
         self._lock = (self.folder / "lock").open("wb")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._write_meta()
-        prune(runs)
+        prune(runs, keep_runs, keep_runs_bytes)
 
     def append(self, records: Records, dropped: int = 0) -> None:
         """Add records; `dropped` is how many were ever lost before they came here."""
