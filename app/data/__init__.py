@@ -1,0 +1,1 @@
+"""What outlives the window: conversations and task runs, in one SQLite database."""

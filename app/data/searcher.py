@@ -1,0 +1,120 @@
+"""Searching the texts of all messages, here or in a thread.
+
+The index holds every three letters in a row, so a search finds any part of a word, in any script.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt, Signal
+
+from app.data.database import open_for_reading
+
+_INDEXED_LETTERS = 3  # shorter words are not in the index
+_BEFORE, _AFTER = 40, 120  # letters of a snippet around the first place
+_BY_INDEX = """
+SELECT m.conversation, max(m.n) FROM message_search
+JOIN message AS m ON m.n = message_search.rowid
+WHERE message_search MATCH ? {and_short} GROUP BY m.conversation
+"""
+_BY_READING = "SELECT m.conversation, max(m.n) FROM message AS m WHERE {short} GROUP BY 1"
+
+Rows = Callable[[str, Sequence[object]], list[Any]]
+Found = list[tuple[str, int]]  # (conversation id, row of its newest message with all words)
+
+
+def find(rows: Rows, text: str) -> Found:
+    """Conversations with a message that has every word of `text`, in no particular order."""
+    words = text.split()
+    long = [word for word in words if len(word) >= _INDEXED_LETTERS]
+    short = [word for word in words if len(word) < _INDEXED_LETTERS]
+    if not words:
+        return []
+    like = " AND ".join(["m.text LIKE ? ESCAPE '\\'"] * len(short))
+    patterns = [f"%{_escaped(word)}%" for word in short]
+    if not long:
+        return rows(_BY_READING.format(short=like), patterns)
+    query = " AND ".join('"' + word.replace('"', '""') + '"' for word in long)
+    sql = _BY_INDEX.format(and_short=f"AND {like}" if short else "")
+    return rows(sql, [query, *patterns])
+
+
+def snippet(text: str, words: list[str]) -> str:
+    """The text around the first place of a word, on one line."""
+    folded = text.casefold()
+    places = [place for word in words if (place := folded.find(word.casefold())) >= 0]
+    start = max(0, min(places, default=0) - _BEFORE)
+    end = start + _BEFORE + _AFTER
+    cut = " ".join(text[start:end].split())
+    return ("…" if start else "") + cut + ("…" if end < len(text) else "")
+
+
+def _escaped(word: str) -> str:
+    return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+class Searcher(QObject):
+    """Searches in a thread of its own; only the newest search is answered."""
+
+    _found = Signal(int, object)
+
+    def __init__(self, path: Path, parent: QObject | None = None):
+        super().__init__(parent)
+        self._path = path
+        self._changed = threading.Condition()
+        self._asked: tuple[int, str] | None = None
+        self._closing = False
+        self._n_asked = 0
+        self._callback: Callable[[Found], None] | None = None
+        self._thread: threading.Thread | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._found.connect(self._on_found, Qt.ConnectionType.QueuedConnection)
+
+    def search(self, text: str, callback: Callable[[Found], None]) -> None:
+        """Give what is found to `callback`, unless another search is asked for before."""
+        self._callback = callback
+        with self._changed:
+            self._n_asked += 1
+            self._asked = (self._n_asked, text)
+            if self._connection is not None:
+                self._connection.interrupt()
+            self._changed.notify_all()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="searcher", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """End the thread; nothing is answered any more."""
+        self._callback = None
+        with self._changed:
+            self._closing = True
+            if self._connection is not None:
+                self._connection.interrupt()
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        with closing(open_for_reading(self._path)) as connection:
+            while True:
+                with self._changed:
+                    self._connection = None
+                    self._changed.wait_for(lambda: self._asked is not None or self._closing)
+                    if self._closing or self._asked is None:
+                        return
+                    (number, text), self._asked = self._asked, None
+                    self._connection = connection
+                try:
+                    found = find(lambda *args: connection.execute(*args).fetchall(), text)
+                except sqlite3.Error:  # interrupted by the next one; whoever reads tells of damage
+                    found = []
+                self._found.emit(number, found)
+
+    def _on_found(self, number: int, found: Found) -> None:
+        if number == self._n_asked and self._callback is not None:
+            callback, self._callback = self._callback, None
+            callback(found)
