@@ -1,0 +1,264 @@
+"""Moving the data folder: planned with all reasons against it, done so that nothing can be lost.
+
+A journal in the new folder lists what moves. Each piece comes to its new place whole (renamed, or
+copied under another name, synced, then renamed), then the settings name the new folder, then the
+old pieces go. Whoever starts after a crash finds the journal and goes on; giving up moves all of it
+back. Nothing may use the folder meanwhile, so this is done before the window opens.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from app import folders
+from app.language import tr
+from engine import errors, sizes
+from engine.atomic_file import write_json
+
+# Left free on the new disk.
+SPARE_BYTES = 1 << 30
+
+_JOURNAL = ".runahead-move.json"
+_CHUNK_BYTES = 8 << 20
+
+Progress = Callable[[int, int], bool]  # bytes done and in all; False: stop
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A file or folder that moves."""
+
+    source: str
+    target: str
+    n_bytes: int
+
+
+class MovePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What would move; `problems` are sentences about why it cannot."""
+
+    source: str
+    target: str
+    pieces: tuple[Piece, ...] = ()
+    problems: tuple[str, ...] = ()
+    same_disk: bool = False
+
+    @property
+    def n_bytes(self) -> int:
+        """Of all pieces."""
+        return sum(piece.n_bytes for piece in self.pieces)
+
+
+def plan_move(target: Path) -> MovePlan:
+    """Look at what lies where; changes nothing."""
+    source, target = folders.data(), target.expanduser().resolve()
+    if begun := _journal_of(target, source):
+        return begun
+    pieces = tuple(
+        Piece(str(path), str(target / path.name), _size(path)) for path in _movable(source)
+    )
+    parent = _nearest(target)
+    plan = MovePlan(
+        source=str(source),
+        target=str(target),
+        pieces=pieces,
+        same_disk=_on_one_disk(pieces, parent),
+    )
+    return msgspec.structs.replace(plan, problems=tuple(_problems(plan, parent)))
+
+
+def move(plan: MovePlan, commit: Callable[[], None], progress: Progress | None = None) -> None:
+    """Do it. `commit` makes the settings name the new folder, and raises when it cannot.
+
+    Raises StorageError, OutOfSpaceError, or Cancelled; everything is back in its old place then.
+    """
+    if plan.problems:
+        raise errors.StorageError(plan.problems[0], "")
+    target = Path(plan.target)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        write_json(target / _JOURNAL, plan)
+        done = 0
+        for piece in plan.pieces:
+            _bring(piece, plan, done, progress)
+            done += piece.n_bytes
+        _repoint(plan, back=False)
+        commit()
+    except BaseException as error:
+        _take_back(plan)
+        if isinstance(error, OSError):
+            raise errors.from_os(error, tr("The data folder was not moved")) from error
+        raise
+    clear_up()
+
+
+def is_half_done(target: Path) -> bool:
+    """Whether a move to `target` neither came to its end nor could be taken back."""
+    return _journal_of(target, folders.data()) is not None
+
+
+def clear_up() -> None:
+    """After a move: delete what is left in the old folder. Also ends what a crash interrupted."""
+    plan = _journal_of(folders.data(), None)
+    if plan is None:
+        return
+    for piece in plan.pieces:
+        if Path(piece.target).exists():
+            _delete(Path(piece.source))
+    (folders.data() / _JOURNAL).unlink(missing_ok=True)
+
+
+def _problems(plan: MovePlan, parent: Path) -> list[str]:
+    source, target = Path(plan.source), Path(plan.target)
+    if folders.fixed_by_environment():
+        return [tr("RUNAHEAD_HOME is set, and decides where the data folder is.")]
+    if target == source:
+        return [tr("That is the data folder already.")]
+    found = []
+    moving = (plan.source, *(piece.source for piece in plan.pieces))
+    if any(target.is_relative_to(place) for place in moving):
+        found.append(tr("{target} lies inside what would move.", target=target))
+    if target.exists() and not target.is_dir():
+        found.append(tr("{target} is a file.", target=target))
+    elif not _is_writable(parent):
+        found.append(tr("Nothing can be written in {folder}.", folder=parent))
+    taken = [Path(p.target).name for p in plan.pieces if Path(p.target).exists()]
+    if taken:
+        names = ", ".join(taken)
+        found.append(tr("{target} has {names} already.", target=target, names=names))
+    lacking = 0 if plan.same_disk else plan.n_bytes + SPARE_BYTES - shutil.disk_usage(parent).free
+    if lacking > 0:
+        found.append(
+            tr("The disk of {target} lacks {size}.", target=target, size=sizes.show(lacking))
+        )
+    return found
+
+
+def _movable(source: Path) -> list[Path]:
+    """All of ours, without the settings, which may lie there too, and what cannot be moved."""
+    found = [p for p in source.iterdir() if p.is_file() or p.is_dir()] if source.is_dir() else []
+    if folders.packs().is_dir() and folders.packs().parent != source:
+        found.append(folders.packs())
+    return sorted(path for path in found if not _stays(path))
+
+
+def _stays(path: Path) -> bool:
+    is_settings = path.parent == folders.settings_file().parent and path.stem.startswith("settings")
+    return is_settings or path.suffix == ".lock"
+
+
+def _bring(piece: Piece, plan: MovePlan, done: int, progress: Progress | None) -> None:
+    source, target = Path(piece.source), Path(piece.target)
+    if target.exists():
+        return  # brought before a crash
+    if progress and not progress(done, plan.n_bytes):
+        raise errors.Cancelled(tr("The data folder stays where it is"))
+    if plan.same_disk:
+        source.rename(target)
+        return
+    partial = target.with_name(f".moving-{target.name}")
+    _delete(partial)
+    files = [source] if source.is_file() else sorted(p for p in source.rglob("*") if p.is_file())
+    for file in files:
+        to = partial / file.relative_to(source) if source.is_dir() else partial
+        to.parent.mkdir(parents=True, exist_ok=True)
+        done = _copy(file, to, done, plan.n_bytes, progress)
+    if source.is_dir():
+        partial.mkdir(exist_ok=True)  # it may hold no file
+    partial.rename(target)
+
+
+def _copy(source: Path, target: Path, done: int, total: int, progress: Progress | None) -> int:
+    with source.open("rb") as reading, target.open("wb") as writing:
+        while chunk := reading.read(_CHUNK_BYTES):
+            writing.write(chunk)
+            done += len(chunk)
+            if progress and not progress(done, total):
+                raise errors.Cancelled(tr("The data folder stays where it is"))
+        writing.flush()
+        os.fsync(writing.fileno())
+    shutil.copystat(source, target)
+    return done
+
+
+def _take_back(plan: MovePlan) -> None:
+    for piece in plan.pieces:
+        source, target = Path(piece.source), Path(piece.target)
+        _delete(target.with_name(f".moving-{target.name}"))
+        if source.exists():
+            _delete(target)  # a copy
+        elif target.exists():
+            target.rename(source)
+    _repoint(plan, back=True)
+    (Path(plan.target) / _JOURNAL).unlink(missing_ok=True)
+
+
+def _repoint(plan: MovePlan, *, back: bool) -> None:
+    """The list of models holds whole paths, also of what has moved."""
+    library = folders.library()
+    file = library if back else Path(plan.target) / library.name
+    if file.is_file():
+        try:
+            said = msgspec.json.decode(file.read_bytes())
+        except msgspec.DecodeError:
+            return  # the library says what is wrong with it, and keeps it
+        says = repointed(said, plan, back=back)
+        if says != said:
+            write_json(file, says)
+
+
+def repointed(value: object, plan: MovePlan, *, back: bool = False) -> object:
+    """`value` with each text in it that is a path of the old folder being one of the new."""
+    if isinstance(value, dict):
+        return {key: repointed(each, plan, back=back) for key, each in value.items()}
+    if isinstance(value, list):
+        return [repointed(each, plan, back=back) for each in value]
+    if isinstance(value, str):
+        for piece in plan.pieces:
+            old, new = (piece.target, piece.source) if back else (piece.source, piece.target)
+            if value == old or value.startswith(old + os.sep):
+                return new + value[len(old) :]
+    return value
+
+
+def _journal_of(target: Path, source: Path | None) -> MovePlan | None:
+    """A move to `target` that has begun; from `source`, where that is given."""
+    try:
+        plan = msgspec.json.decode((target / _JOURNAL).read_bytes(), type=MovePlan)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return plan if source in (None, Path(plan.source)) else None
+
+
+def _on_one_disk(pieces: tuple[Piece, ...], parent: Path) -> bool:
+    disk = parent.stat().st_dev
+    return all(Path(piece.source).stat().st_dev == disk for piece in pieces)
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder itself, or the nearest above it that exists."""
+    while not folder.is_dir() and folder != folder.parent:
+        folder = folder.parent
+    return folder
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _size(path: Path) -> int:
+    files = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
+    return sum(file.stat().st_size for file in files)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,231 @@
+"""PresetsEditor: the list of sampling presets, and the values of the one that is chosen."""
+
+from typing import Any
+
+import msgspec
+from PySide6.QtCore import QSignalBlocker
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QListWidget,
+    QPlainTextEdit,
+    QSpinBox,
+    QVBoxLayout,
+)
+
+from app.language import tr
+from app.settings import presets
+from app.settings.editors import ignore_wheel
+from app.settings.option import OptionError
+from app.settings.sampling_preset import SamplingPreset
+from app.settings.settings import Settings
+from app.theme.theme import SPACE_L, SPACE_S, Theme
+from app.widgets.card import Card
+from app.widgets.icon_button import IconButton
+from app.widgets.labels import label
+from app.widgets.toast import Toast
+from engine.errors import EngineError
+from engine.sampling import SamplingParams
+
+
+class _Field(msgspec.Struct, frozen=True):
+    """A number of SamplingParams; `step` 0: a whole one."""
+
+    name: str
+    text: str
+    help: str
+    low: float
+    high: float
+    step: float = 0
+
+
+_FIELDS = (
+    _Field(
+        "temperature",
+        "Temperature",
+        "Higher is more varied; 0 always takes the likeliest word.",
+        *(0, 5, 0.05),
+    ),
+    _Field("top_k", "Top-k", "Only the k likeliest tokens are considered; 0: all.", 0, 1000),
+    _Field("top_p", "Top-p", "Only the likeliest that make up this share.", 0, 1, 0.01),
+    _Field("min_p", "Min-p", "Only those at least this likely, as against the top.", 0, 1, 0.01),
+    _Field("repeat_penalty", "Repeat penalty", "Over 1 avoids what was said.", *(0.1, 10, 0.05)),
+    _Field("max_tokens", "Most tokens", "A reply ends there at the latest.", 1, 1 << 20),
+)
+
+
+class PresetsEditor(Card):
+    """Built-in presets are shown but stay as they are; a copy can be changed."""
+
+    def __init__(self, settings: Settings, theme: Theme) -> None:
+        super().__init__(tr("Sampling presets"))
+        self._settings = settings
+        self.list = QListWidget()
+        self.list.setProperty("kind", "side")
+        self.list.setAccessibleName(tr("Sampling presets"))
+        self.list.setFixedWidth(180)
+        self.add_button = IconButton(theme, "add", tr("Add a copy of the chosen preset"))
+        self.remove_button = IconButton(theme, "trash", tr("Delete the chosen preset"))
+        self.name = QLineEdit()
+        self.fields = {field.name: _spin(field) for field in _FIELDS}
+        self.fixed = QCheckBox(tr("The same chat gives the same reply each time"))
+        self.stop = QPlainTextEdit()
+        self.stop.setPlaceholderText(tr("One per line; a reply ends before the first of them"))
+        self.grammar = QPlainTextEdit()
+        self.grammar.setPlaceholderText(tr("GBNF; empty for any text"))
+        self.hint = label(tr("Built in: add a copy to change it."), "small")
+        self.problem = label(role="error", wrap=True)
+        self._lay_out()
+        self._connect()
+        self._fill_list()
+        self.choose(settings.get("preset"))
+        self._on_chosen()
+
+    @property
+    def chosen(self) -> SamplingPreset:
+        """The preset whose values are shown."""
+        item = self.list.currentItem()
+        return self._settings.preset(item.text() if item else "")
+
+    def choose(self, name: str) -> None:
+        """Show the values of that preset."""
+        names = [preset.name for preset in self._settings.presets]
+        self.list.setCurrentRow(names.index(name) if name in names else 0)
+
+    def _lay_out(self) -> None:
+        for box in (self.stop, self.grammar):
+            box.setTabChangesFocus(True)
+            box.setFixedHeight(box.fontMetrics().lineSpacing() * 2 + 22)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.add_button)
+        buttons.addWidget(self.remove_button)
+        buttons.addStretch()
+        left = QVBoxLayout()
+        left.addWidget(self.list, 1)
+        left.addLayout(buttons)
+        form = QFormLayout()
+        form.setVerticalSpacing(SPACE_S)
+        form.setHorizontalSpacing(SPACE_L)
+        form.addRow(tr("Name"), self.name)
+        for field in _FIELDS:
+            row = QHBoxLayout()
+            row.setSpacing(SPACE_L)
+            row.addWidget(self.fields[field.name])
+            row.addWidget(label(tr(field.help), "small", wrap=True), 1)
+            form.addRow(tr(field.text), row)
+        form.addRow("", self.fixed)
+        form.addRow(tr("Stop at"), self.stop)
+        form.addRow(tr("Grammar"), self.grammar)
+        right = QVBoxLayout()
+        right.addWidget(self.hint)
+        right.addLayout(form)
+        right.addWidget(self.problem)
+        right.addStretch()
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_L)
+        row.addLayout(left)
+        row.addLayout(right, 1)
+        self.body.addLayout(row)
+
+    def _connect(self) -> None:
+        self.list.currentRowChanged.connect(self._on_chosen)
+        self.add_button.clicked.connect(self._on_added)
+        self.remove_button.clicked.connect(self._on_removed)
+        self.name.editingFinished.connect(self._on_edited)
+        self.fixed.clicked.connect(self._on_edited)
+        for spin in self.fields.values():
+            spin.valueChanged.connect(self._on_edited)
+        for box in (self.stop, self.grammar):
+            box.textChanged.connect(self._on_edited)
+        self._settings.changed.connect(self._on_settings_changed)
+
+    def _fill_list(self) -> None:
+        with QSignalBlocker(self.list):
+            row = self.list.currentRow()
+            self.list.clear()
+            self.list.addItems([preset.name for preset in self._settings.presets])
+            self.list.setCurrentRow(min(max(row, 0), self.list.count() - 1))
+
+    def _on_chosen(self) -> None:
+        preset = self.chosen
+        fixed = presets.is_built_in(preset.name)
+        editors = (*self.fields.values(), self.name, self.fixed, self.stop, self.grammar)
+        blockers = [QSignalBlocker(editor) for editor in editors]
+        self.name.setText(preset.name)
+        for name, spin in self.fields.items():
+            spin.setValue(getattr(preset.params, name))
+        self.fixed.setChecked(preset.fixed_seed)
+        self.stop.setPlainText("\n".join(preset.params.stop))
+        self.grammar.setPlainText(preset.params.grammar)
+        del blockers
+        for editor in editors:
+            editor.setEnabled(not fixed)
+        self.remove_button.setEnabled(not fixed)
+        self.hint.setVisible(fixed)
+        self.problem.hide()
+
+    def _on_added(self) -> None:
+        self.choose(presets.add(self._settings, self.chosen).name)
+        self.name.setFocus()
+        self.name.selectAll()
+
+    def _on_removed(self) -> None:
+        before, chosen = self._settings.presets, self.chosen
+        for_new = self._settings.get("preset")
+        presets.remove(self._settings, chosen.name)
+
+        def undo() -> None:
+            self._settings.set("presets", before)
+            self._settings.set("preset", for_new)
+            self.choose(chosen.name)
+
+        Toast.show_over(self, tr("Deleted {name}.", name=chosen.name), tr("Undo"), undo)
+
+    def _on_edited(self) -> None:
+        old = self.chosen
+        if presets.is_built_in(old.name):
+            return
+        numbers: dict[str, Any] = {name: spin.value() for name, spin in self.fields.items()}
+        try:
+            params = SamplingParams(
+                **numbers,
+                seed=old.params.seed,
+                stop=tuple(filter(None, self.stop.toPlainText().split("\n"))),
+                grammar=self.grammar.toPlainText().strip(),
+            )
+            new = SamplingPreset(self.name.text(), params, self.fixed.isChecked())
+            presets.replace(self._settings, old.name, new)
+        except (OptionError, EngineError) as error:
+            self.problem.setText(str(error).rstrip(".") + ".")
+            self.problem.show()
+        else:
+            self.problem.hide()
+
+    def _on_settings_changed(self, name: str) -> None:
+        if name != "presets":
+            return
+        names = [self.list.item(row).text() for row in range(self.list.count())]
+        if names != [preset.name for preset in self._settings.presets]:
+            self._fill_list()
+            self._on_chosen()
+
+
+def _spin(field: _Field) -> QSpinBox | QDoubleSpinBox:
+    spin: QSpinBox | QDoubleSpinBox
+    if field.step:
+        spin = QDoubleSpinBox()
+        spin.setDecimals(2)
+        spin.setSingleStep(field.step)
+        spin.setRange(field.low, field.high)
+    else:
+        spin = QSpinBox()
+        spin.setRange(int(field.low), int(field.high))
+    spin.setKeyboardTracking(False)
+    spin.setFixedWidth(120)
+    spin.setAccessibleName(tr(field.text))
+    spin.setAccessibleDescription(tr(field.help))
+    ignore_wheel(spin)
+    return spin

@@ -1,0 +1,47 @@
+"""SamplingPreset: a named way of choosing words."""
+
+import secrets
+
+import msgspec
+
+from engine.sampling import SamplingParams
+
+MAX_TOKENS = 2048
+
+
+class SamplingPreset(msgspec.Struct, frozen=True):
+    """A name for SamplingParams.
+
+    Attributes:
+        fixed_seed: The same chat gives the same reply each time; else each reply draws its own.
+    """
+
+    name: str
+    params: SamplingParams
+    fixed_seed: bool = False
+
+    def new_params(self) -> SamplingParams:
+        """The params for one more reply."""
+        if self.fixed_seed:
+            return self.params
+        return msgspec.structs.replace(self.params, seed=secrets.randbits(32))
+
+
+BALANCED = SamplingPreset(
+    "Balanced",
+    SamplingParams(max_tokens=MAX_TOKENS, temperature=0.7, top_k=40, top_p=0.95, min_p=0.05),
+)
+PRECISE = SamplingPreset(
+    "Precise",
+    SamplingParams(max_tokens=MAX_TOKENS, temperature=0.2, top_k=20, top_p=0.9, min_p=0.1),
+)
+CREATIVE = SamplingPreset(
+    "Creative",
+    SamplingParams(max_tokens=MAX_TOKENS, temperature=1.1, top_k=0, top_p=0.98, min_p=0.03),
+)
+GREEDY = SamplingPreset(
+    "Greedy",
+    SamplingParams(max_tokens=MAX_TOKENS, temperature=0, top_k=0, top_p=1, min_p=0),
+    fixed_seed=True,
+)
+BUILT_IN = (BALANCED, PRECISE, CREATIVE, GREEDY)
