@@ -1,0 +1,49 @@
+"""ask(): a question before something is lost, answered without stopping the window."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QMessageBox, QPushButton, QWidget
+
+from app.language import tr
+from app.widgets.labels import set_kind
+
+
+def ask(
+    over: QWidget,
+    title: str,
+    text: str,
+    action: str,
+    on_yes: Callable[[bool], None],
+    *,
+    option: str = "",
+    danger: bool = False,
+) -> QMessageBox:
+    """Ask; `on_yes` is called with whether `option`, a check box that starts checked, still is.
+
+    Cancel is what Esc does; Return does what is asked about, unless it is a danger.
+    """
+    box = QMessageBox(over)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setWindowTitle(title)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(title)
+    box.setInformativeText(text)
+    yes = QPushButton(action)
+    set_kind(yes, "danger" if danger else "primary")
+    box.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
+    no = box.addButton(tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(no if danger else yes)
+    box.setEscapeButton(no)
+    check = QCheckBox(option, box) if option else None
+    if check:
+        check.setChecked(True)
+        box.setCheckBox(check)
+
+    def clicked(button: object) -> None:
+        if button is yes:
+            on_yes(check.isChecked() if check else False)
+
+    box.buttonClicked.connect(clicked)
+    box.open()
+    return box

@@ -1,0 +1,95 @@
+"""Banner: something that has happened, above the page, until it is dealt with."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.language import tr
+from app.theme.theme import SPACE_M, SPACE_S, Theme
+from app.widgets.icon_button import IconButton
+from app.widgets.labels import label, set_kind
+
+_ICONS = {"danger": "error", "warning": "warning", "info": "info", "success": "check"}
+_ROLES = {"danger": "danger", "warning": "warning", "info": "accent", "success": "success"}
+
+
+class Banner(QFrame):
+    """Hidden until `tell`.
+
+    Signals:
+        closed: A person has closed it.
+        shown_changed: It was shown or hidden.
+    """
+
+    closed = Signal()
+    shown_changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("banner")
+        self._theme = theme
+        self._kind = "info"
+        self._action: Callable[[], object] | None = None
+        self.picture = QLabel()
+        self.title = label(wrap=True)
+        self.title.setObjectName("bannerTitle")
+        self.text = label(role="muted", wrap=True)
+        self.button = QPushButton()
+        self.close_button = IconButton(theme, "close", tr("Dismiss"), size=14)
+        self.button.clicked.connect(self._on_acted)
+        self.close_button.clicked.connect(self._on_closed)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self.title)
+        words.addWidget(self.text)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_M, SPACE_S, SPACE_S, SPACE_S)
+        row.setSpacing(SPACE_M)
+        row.addWidget(self.picture)
+        row.addLayout(words, 1)
+        row.addWidget(self.button)
+        row.addWidget(self.close_button)
+        theme.changed.connect(self._on_theme_changed)
+        self.hide()
+
+    def tell(
+        self,
+        title: str,
+        text: str = "",
+        *,
+        kind: str = "info",
+        action: str = "",
+        on_action: Callable[[], object] | None = None,
+    ) -> None:
+        """Show it; kind is info, warning, danger or success."""
+        self._kind, self._action = kind, on_action
+        set_kind(self, kind)
+        self.title.setText(title)
+        self.text.setText(text)
+        self.text.setVisible(bool(text))
+        self.button.setText(action)
+        self.button.setVisible(bool(action))
+        self._on_theme_changed()
+        self.show()
+
+    def setVisible(self, visible: bool) -> None:  # noqa: N802, Qt's name
+        """Show or hide it; show() and hide() come here too."""
+        changed = visible == self.isHidden()
+        super().setVisible(visible)
+        if changed:
+            self.shown_changed.emit()
+
+    def _on_acted(self) -> None:
+        action = self._action
+        self.hide()
+        if action:
+            action()
+
+    def _on_closed(self) -> None:
+        self.hide()
+        self.closed.emit()
+
+    def _on_theme_changed(self) -> None:
+        icon = self._theme.icon(_ICONS[self._kind], _ROLES[self._kind])
+        self.picture.setPixmap(icon.pixmap(QSize(20, 20)))

@@ -1,0 +1,63 @@
+"""ProgressRow: what is being done, how far it is, and a way to stop it."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+
+from app.language import tr
+from app.theme.theme import SPACE_S, SPACE_XS, Theme
+from app.widgets.icon_button import IconButton
+from app.widgets.labels import ElidedLabel, label
+
+_STEPS = 1000  # a bar counts in int, bytes do not fit
+
+
+class ProgressRow(QWidget):
+    """A line of text over a bar; `cancellable` adds a button.
+
+    Signals:
+        cancelled: The button was pressed.
+    """
+
+    cancelled = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        text: str = "",
+        *,
+        cancellable: bool = True,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.text = ElidedLabel(text)
+        self.share = label(role="small")
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.cancel_button = IconButton(theme, "close", tr("Cancel"), size=14)
+        self.cancel_button.setVisible(cancellable)
+        self.cancel_button.clicked.connect(self.cancelled)
+        words = QHBoxLayout()
+        words.addWidget(self.text, 1)
+        words.addWidget(self.share)
+        column = QVBoxLayout()
+        column.setSpacing(SPACE_XS)
+        column.addLayout(words)
+        column.addWidget(self.bar)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_S)
+        row.addLayout(column, 1)
+        row.addWidget(self.cancel_button)
+        self.set_progress(text, 0, 0)
+
+    def set_progress(self, text: str, done: int, total: int) -> None:
+        """Show how far it is; total 0: nobody knows."""
+        self.text.setText(text)
+        if total <= 0:
+            self.bar.setRange(0, 0)
+            self.share.setText("")
+            return
+        share = min(1.0, done / total)
+        self.bar.setRange(0, _STEPS)
+        self.bar.setValue(round(share * _STEPS))
+        self.share.setText(f"{share:.0%}")
