@@ -1,0 +1,82 @@
+"""Every test has its own data folder, a fake engine, and real models of the app over them."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtWidgets import QApplication
+
+from app.engine_service import EngineService
+from app.theme.theme import Theme
+from tests.helpers.fake_client import FakeClient
+from tests.helpers.fake_jobs import FakeJobs
+
+if TYPE_CHECKING:
+    from app.data.conversations import Conversations
+    from app.models.library import ModelLibrary
+    from app.settings.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("RUNAHEAD_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    """Light, and not given to the application: a sheet for all widgets would slow tests down."""
+    return Theme("light")
+
+
+@pytest.fixture
+def fake_client() -> FakeClient:
+    return FakeClient()
+
+
+@pytest.fixture
+def fake_jobs() -> FakeJobs:
+    return FakeJobs()
+
+
+@pytest.fixture
+def service(
+    qapp: QApplication, fake_client: FakeClient, fake_jobs: FakeJobs
+) -> Iterator[EngineService]:
+    service = EngineService(fake_client, fake_jobs)
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def settings(qapp: QApplication, home: Path) -> "Iterator[Settings]":
+    from app.settings.settings import Settings
+
+    settings = Settings(home / "settings.json")
+    yield settings
+    settings.close()
+
+
+@pytest.fixture
+def conversations(qapp: QApplication, home: Path) -> "Iterator[Conversations]":
+    from app.data.conversations import Conversations
+
+    conversations = Conversations(home / "conversations.sqlite")
+    yield conversations
+    conversations.close()
+
+
+@pytest.fixture
+def library(qapp: QApplication, home: Path) -> "Iterator[ModelLibrary]":
+    from app.models.library import ModelLibrary
+
+    library = ModelLibrary(home / "models.json")
+    yield library
+    library.close()
