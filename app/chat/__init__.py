@@ -1,0 +1,1 @@
+"""Chats: conversations, tabs that stream at once, and what a message looks like."""

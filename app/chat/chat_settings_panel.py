@@ -1,0 +1,238 @@
+"""ChatSettingsPanel: what the shown chat tells the model about itself, and how words are chosen."""
+
+import msgspec
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QFrame,
+    QHBoxLayout,
+    QInputDialog,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.chat.chat import Chat
+from app.chat.sampling_choice import chosen, is_own, own_values
+from app.language import tr
+from app.settings.sampling_preset import SamplingPreset
+from app.settings.settings import Settings
+from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
+from app.widgets.icon_button import IconButton
+from app.widgets.labels import label
+from engine.sampling import SamplingParams
+
+PAUSE_MS = 400
+# name, label, what it does, decimals (0: whole), low, high, step
+_FIELDS = (
+    ("temperature", "Temperature", "0 always takes the likeliest word", 2, 0, 5, 0.05),
+    ("top_k", "Top k", "Only among the k likeliest; 0: all", 0, 0, 1000, 1),
+    ("top_p", "Top p", "Only the likeliest that together have this share", 2, 0, 1, 0.01),
+    ("min_p", "Min p", "Only those at least this share as likely as the likeliest", 2, 0, 1, 0.01),
+    (
+        "repeat_penalty",
+        "Repeat penalty",
+        "Above 1, words that were used count less",
+        2,
+        0.1,
+        3,
+        0.05,
+    ),
+    ("max_tokens", "Most tokens", "Longest reply", 0, 1, 1_000_000, 128),
+    ("seed", "Seed", "Where the random numbers begin", 0, 0, 2**31 - 1, 1),
+)
+
+
+class ChatSettingsPanel(QFrame):
+    """Changes reach the conversation when typing pauses.
+
+    Signals:
+        changed: The chat's settings are others now.
+        closed: The panel shall be hidden.
+    """
+
+    changed = Signal()
+    closed = Signal()
+
+    def __init__(self, settings: Settings, theme: Theme, parent: QWidget | None = None):
+        super().__init__(parent)
+        self.setProperty("kind", "panel")
+        self.setFixedWidth(300)
+        self._settings = settings
+        self._chat: Chat | None = None
+        self._is_filling = False
+        self.prompt = QPlainTextEdit()
+        self.prompt.setPlaceholderText(tr("You are a careful assistant…"))
+        self.prompt.setAccessibleName(tr("System prompt"))
+        self.prompt.setMinimumHeight(140)
+        self.prompt.setTabChangesFocus(True)
+        self.presets = QComboBox()
+        self.presets.setAccessibleName(tr("Sampling preset"))
+        self.presets.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.fixed_seed = QCheckBox(tr("The same seed for every reply"))
+        self.fields: dict[str, QSpinBox | QDoubleSpinBox] = {}
+        self.save_button = QPushButton(tr("Save as preset…"))
+        self.close_button = IconButton(theme, "close", tr("Hide"), size=16)
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(PAUSE_MS)
+        self._pause.timeout.connect(self._on_paused)
+        self._lay_out()
+        self.prompt.textChanged.connect(self._on_prompt_changed)
+        self.presets.activated.connect(self._on_preset_chosen)
+        self.fixed_seed.toggled.connect(self._on_value_changed)
+        self.save_button.clicked.connect(self._on_save_asked)
+        self.close_button.clicked.connect(self.closed)
+        settings.changed.connect(self._on_setting_changed)
+
+    def _lay_out(self) -> None:
+        form = QFormLayout()
+        form.setSpacing(SPACE_S)
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        for name, text, tip, decimals, low, high, step in _FIELDS:
+            box = _spin_box(decimals, low, high, step)
+            box.setToolTip(tr(tip))
+            box.setAccessibleName(tr(text))
+            box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+            box.valueChanged.connect(self._on_value_changed)
+            self.fields[name] = box
+            form.addRow(label(tr(text)), box)
+        inner = QWidget()
+        inner.setProperty("scrolled", "true")
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(SPACE_L, 0, SPACE_L, SPACE_L)
+        column.setSpacing(SPACE_S)
+        column.addWidget(label(tr("System prompt"), "overline"))
+        column.addWidget(self.prompt)
+        column.addSpacing(SPACE_M)
+        column.addWidget(label(tr("Sampling"), "overline"))
+        column.addWidget(self.presets)
+        column.addLayout(form)
+        column.addWidget(self.fixed_seed)
+        column.addWidget(self.save_button)
+        column.addStretch(1)
+        area = QScrollArea()
+        area.setWidget(inner)
+        area.setWidgetResizable(True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE_L, SPACE_S, SPACE_S, SPACE_S)
+        head.addWidget(label(tr("This chat"), "heading"), 1)
+        head.addWidget(self.close_button)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addLayout(head)
+        whole.addWidget(area, 1)
+
+    def set_chat(self, chat: Chat | None) -> None:
+        """Show another chat's settings."""
+        self._save_prompt()
+        self._chat = chat
+        self.setEnabled(chat is not None)
+        self._fill()
+
+    @property
+    def values(self) -> SamplingPreset:
+        """What the fields say."""
+        values = {name: box.value() for name, box in self.fields.items()}
+        params = msgspec.convert(values, SamplingParams)
+        return SamplingPreset(self.presets.currentText(), params, self.fixed_seed.isChecked())
+
+    def _save_prompt(self) -> None:
+        if self._pause.isActive():
+            self._on_paused()
+
+    def _fill(self) -> None:
+        self._save_prompt()
+        if self._chat is None:
+            return
+        conversation = self._chat.conversation
+        preset = chosen(self._settings, conversation.preset)
+        self._is_filling = True
+        if self.prompt.toPlainText() != conversation.system_prompt:
+            self.prompt.setPlainText(conversation.system_prompt)
+        self.presets.clear()
+        self.presets.addItems([each.name for each in self._settings.presets])
+        if is_own(conversation.preset):
+            self.presets.addItem(preset.name)
+        self.presets.setCurrentText(preset.name)
+        for name, box in self.fields.items():
+            box.setValue(getattr(preset.params, name))
+        self.fixed_seed.setChecked(preset.fixed_seed)
+        self.fields["seed"].setEnabled(preset.fixed_seed)
+        self._is_filling = False
+
+    def _on_prompt_changed(self) -> None:
+        if not self._is_filling:
+            self._pause.start()
+
+    def _on_paused(self) -> None:
+        self._pause.stop()
+        if self._chat is not None and self._chat.id in self._ids():
+            self._chat.conversations.update(self._chat.id, system_prompt=self.prompt.toPlainText())
+            self.changed.emit()
+
+    def _ids(self) -> set[str]:
+        assert self._chat is not None
+        conversations = self._chat.conversations
+        return {each.id for kind in ("chat", "subtask") for each in conversations.all(kind)}
+
+    def _on_preset_chosen(self, index: int) -> None:
+        presets = self._settings.presets
+        if self._chat is not None and index < len(presets):
+            self._chat.conversations.update(self._chat.id, preset=presets[index].name)
+            self._fill()
+            self.changed.emit()
+
+    def _on_value_changed(self) -> None:
+        if self._is_filling or self._chat is None:
+            return
+        values = self.values
+        self._chat.conversations.update(self._chat.id, preset=own_values(values))
+        self._fill()
+        self.changed.emit()
+
+    def _on_save_asked(self) -> None:
+        name, ok = QInputDialog.getText(self, tr("Save as preset"), tr("Name of the preset"))
+        if ok and name.strip():
+            self.save_as(name.strip())
+
+    def save_as(self, name: str) -> None:
+        """Keep the fields' values as a preset, and use it here."""
+        if self._chat is None:
+            return
+        preset = msgspec.structs.replace(self.values, name=name)
+        others = [each for each in self._settings.presets if each.name != name]
+        self._settings.set("presets", [msgspec.to_builtins(each) for each in (*others, preset)])
+        self._chat.conversations.update(self._chat.id, preset=name)
+        self._fill()
+        self.changed.emit()
+
+    def _on_setting_changed(self, name: str) -> None:
+        if name in ("presets", "preset"):
+            self._fill()
+
+
+def _spin_box(decimals: int, low: float, high: float, step: float) -> QSpinBox | QDoubleSpinBox:
+    if decimals:
+        box = QDoubleSpinBox()
+        box.setDecimals(decimals)
+        box.setRange(low, high)
+        box.setSingleStep(step)
+        box.setKeyboardTracking(False)
+        return box
+    whole = QSpinBox()
+    whole.setRange(int(low), int(high))
+    whole.setSingleStep(int(step))
+    whole.setGroupSeparatorShown(True)
+    whole.setKeyboardTracking(False)
+    return whole

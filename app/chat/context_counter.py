@@ -1,0 +1,82 @@
+"""ContextCounter: asks the engine how many tokens a chat and what is being written take."""
+
+from PySide6.QtCore import QObject, Signal
+
+from app.chat.chat import Chat
+from engine.engine_state import EngineState
+from engine.request import Message
+
+
+class ContextCounter(QObject):
+    """Counts the turns when they change, and what is being written by itself, as it is short.
+
+    Signals:
+        counted: args: tokens in all, tokens of the context; (0, 0) while nobody can count.
+    """
+
+    counted = Signal(int, int)
+
+    def __init__(self, chat: Chat, parent: QObject | None = None):
+        super().__init__(parent)
+        self._chat = chat
+        self._n_turns = 0
+        self._n_draft = 0
+        self._newest = 0
+        self._is_over = False
+        self._draft = ""
+        chat.path_changed.connect(self.recount)
+        chat.busy_changed.connect(self._on_busy_changed)
+        chat.service.state_changed.connect(self._on_state_changed)
+
+    def set_draft(self, text: str) -> None:
+        """Something else is being written."""
+        if text == self._draft:
+            return
+        self._draft = text
+        if not text.strip():
+            self._n_draft = 0
+            self._tell()
+        elif self._is_ready:
+            self._chat.service.count_tokens([Message("user", text)], self._on_draft_counted)
+
+    def end(self) -> None:
+        """Nobody looks any more; what has been asked is answered to nobody."""
+        self._is_over = True
+
+    def recount(self) -> None:
+        """Count the turns anew."""
+        turns = self._chat.turns()
+        self._newest += 1
+        newest = self._newest
+        if self._is_ready and turns:
+            self._chat.service.count_tokens(turns, lambda n: self._on_turns_counted(newest, n))
+        else:
+            self._n_turns = 0
+            self._tell()
+
+    @property
+    def _is_ready(self) -> bool:
+        return self._chat.service.state.phase == "ready"
+
+    def _on_busy_changed(self) -> None:
+        if not self._chat.is_busy:
+            self.recount()
+
+    def _on_state_changed(self, state: EngineState) -> None:
+        self.recount()
+
+    def _on_turns_counted(self, query: int, n_tokens: int) -> None:
+        if query == self._newest:
+            self._n_turns = max(0, n_tokens)
+            self._tell()
+
+    def _on_draft_counted(self, n_tokens: int) -> None:
+        self._n_draft = max(0, n_tokens) if self._draft.strip() else 0
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._is_over:
+            return
+        info = self._chat.service.state.info
+        context = info.context if info and self._is_ready else 0
+        self.counted.emit(self._n_turns + self._n_draft if context else 0, context)

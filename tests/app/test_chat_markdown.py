@@ -1,0 +1,120 @@
+"""Markdown becomes the same blocks however it arrives, and nothing in it can do harm."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.chat.highlight import Highlight
+from app.chat.markdown import Block, BlockSplitter
+
+LINES = st.sampled_from(
+    [
+        *("text", "more *text*", "", "", "- item", "  - inner", "1. one", "2. two", "# Title"),
+        *("```python", "```", "def f():", "    code", "| a | b |", "|---|---|", "| 1 | 2 |"),
+        *("> quote", "---", "===", "   indented", "[r]: https://x.org", "see [r]", "* * *", "~~~"),
+    ]
+)
+
+
+def blocks_of(text: str) -> list[Block]:
+    splitter = BlockSplitter()
+    splitter.feed(text, is_final=True)
+    return splitter.blocks
+
+
+def shown(blocks: list[Block]) -> list[tuple[str, str, str]]:
+    return [(each.kind, each.html(), each.code) for each in blocks]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(LINES, max_size=14), st.data())
+def test_a_text_that_streams_ends_as_the_same_blocks_as_the_whole(
+    lines: list[str], data: st.DataObject
+) -> None:
+    text = "\n".join(lines)
+    splitter = BlockSplitter()
+    end = 0
+    while end < len(text):
+        end = min(len(text), end + data.draw(st.integers(1, 9)))
+        splitter.feed(text[:end])
+    splitter.feed(text, is_final=True)
+    assert shown(splitter.blocks) == shown(blocks_of(text))
+
+
+def test_finished_blocks_are_not_read_again() -> None:
+    splitter = BlockSplitter()
+    splitter.feed("one\n\ntwo\n\nthree\n")
+    before = splitter.blocks[0]
+    assert splitter.n_frozen == 2
+    assert splitter.feed("one\n\ntwo\n\nthree\n\nfour") == 2
+    assert splitter.blocks[0] is before
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,x", "vbscript:x", "//x.org", "x"],
+)
+def test_links_lead_to_the_web_and_to_mail_only(address: str) -> None:
+    (block,) = blocks_of(f"[text]({address}) and <{address}>")
+    assert "href" not in block.html()
+
+
+def test_raw_html_stays_text_and_images_are_never_loaded() -> None:
+    html = "".join(
+        each.html() for each in blocks_of("<script>x</script> <b>b</b>\n\n![i](https://x/y.png)")
+    )
+    assert "<script" not in html
+    assert "<b>" not in html
+    assert "<img" not in html
+    assert '<a href="https://x/y.png">[i]</a>' in html
+
+
+def test_addresses_that_are_written_out_become_links_without_what_follows_them() -> None:
+    (block,) = blocks_of("See https://a.org/b?c=1, or (https://d.org).")
+    assert block.html().count("<a href") == 2
+    assert 'href="https://a.org/b?c=1"' in block.html()
+    assert 'href="https://d.org"' in block.html()
+
+
+def test_code_inside_a_list_can_be_copied_by_itself() -> None:
+    blocks = blocks_of("1. first\n   ```sh\n   ls\n   ```\n   after\n2. second")
+    assert [(each.kind, each.indent) for each in blocks] == [
+        ("text", 0),
+        ("code", 1),
+        ("text", 1),
+        ("text", 0),
+    ]
+    assert blocks[1].code == "ls"
+    assert 'start="2"' in blocks[3].html()
+
+
+def test_a_highlight_goes_on_where_its_time_ran_out() -> None:
+    code = "\n".join(f"def f{n}(): return {n}" for n in range(200))
+    highlight = Highlight("python")
+    highlight.set_code(code)
+    n_steps = 0
+    while not highlight.is_done:
+        highlight.advance(0.0)
+        n_steps += 1
+    assert n_steps > 5
+    assert len(highlight.lines) >= 200
+    assert highlight.lines[199][0] == (0, 3, "Keyword")
+
+
+def test_code_that_grows_keeps_its_colours() -> None:
+    highlight = Highlight("python")
+    highlight.set_code("def f():\n")
+    highlight.advance(float("inf"))
+    before = list(highlight.lines[0])
+    highlight.set_code("def f():\n    return 1")
+    assert not highlight.is_done
+    highlight.advance(float("inf"))
+    assert highlight.lines[0] == before
+    assert any(kind.startswith("Keyword") for _, _, kind in highlight.lines[1])
+
+
+def test_an_unknown_language_is_shown_plain() -> None:
+    highlight = Highlight("no-such-language")
+    highlight.set_code("x")
+    highlight.advance(float("inf"))
+    assert highlight.is_done

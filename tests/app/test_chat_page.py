@@ -1,0 +1,390 @@
+"""The page as a person uses it: tabs, list, composer, settings."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMessageBox, QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.chat.chat_page import ChatPage
+from app.chat.chat_view import ChatView
+from app.data.conversations import Conversations
+from app.engine_service import EngineService
+from app.settings.settings import Settings
+from app.theme.theme import Theme
+from app.widgets.toast import Toast
+from tests.helpers.fake_client import REPLY, FakeClient
+
+Make = Callable[[], ChatPage]
+
+
+@pytest.fixture
+def make(
+    qtbot: QtBot,
+    service: EngineService,
+    conversations: Conversations,
+    settings: Settings,
+    theme: Theme,
+    fake_client: FakeClient,
+) -> Iterator[Make]:
+    fake_client.become_ready()
+
+    def make() -> ChatPage:
+        page = ChatPage(service, conversations, settings, theme)
+        qtbot.addWidget(page)
+        page.resize(1100, 700)
+        page.show()
+        qtbot.waitExposed(page)
+        return page
+
+    yield make
+    settings.close()
+
+
+@pytest.fixture
+def page(make: Make) -> ChatPage:
+    return make()
+
+
+def current(page: ChatPage) -> ChatView:
+    view = page.tabs.current
+    assert view is not None
+    return view
+
+
+def say(qtbot: QtBot, page: ChatPage, text: str) -> ChatView:
+    view = current(page)
+    view.composer.set_text(text)
+    QTest.keyClick(view.composer.field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: view.composer.text == "", timeout=5000)
+    return view
+
+
+def wait_done(qtbot: QtBot, view: ChatView, n_messages: int) -> None:
+    qtbot.waitUntil(
+        lambda: len(view.chat.messages) == n_messages and not view.chat.is_busy, timeout=10000
+    )
+
+
+def test_a_first_start_has_an_empty_chat(page: ChatPage) -> None:
+    assert len(page.tabs.ids) == 1
+    assert current(page).chat.messages == []
+
+
+def test_enter_sends_and_shift_enter_begins_a_line(qtbot: QtBot, page: ChatPage) -> None:
+    view = current(page)
+    field = view.composer.field
+    QTest.keyClicks(field, "one")
+    QTest.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClicks(field, "two")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    wait_done(qtbot, view, 2)
+    assert [each.text for each in view.chat.messages] == ["one\ntwo", REPLY]
+
+
+def test_enter_begins_a_line_where_ctrl_enter_sends(
+    qtbot: QtBot, page: ChatPage, settings: Settings
+) -> None:
+    settings.set("send_with", "ctrl+enter")
+    view = current(page)
+    view.composer.set_text("one")
+    QTest.keyClick(view.composer.field, Qt.Key.Key_Return)
+    assert view.chat.messages == []
+    QTest.keyClick(view.composer.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    wait_done(qtbot, view, 2)
+
+
+def test_sixteen_chats_stream_at_once(
+    qtbot: QtBot, page: ChatPage, fake_client: FakeClient
+) -> None:
+    fake_client.reply = lambda request: "word " * 60
+    views = []
+    for n in range(16):
+        page.new_chat()
+        views.append(say(qtbot, page, f"Question {n}"))
+    qtbot.waitUntil(lambda: len(fake_client.active) == 16, timeout=5000)
+    assert len(page.tabs.ids) == 16
+    assert sum(page.chats.is_streaming(each) for each in page.tabs.ids) == 16
+    qtbot.waitUntil(lambda: not fake_client.active, timeout=20000)
+    for view in views:
+        wait_done(qtbot, view, 2)
+        assert view.chat.messages[1].text.strip() == ("word " * 60).strip()
+
+
+def test_hidden_chats_are_not_laid_out_while_they_stream(
+    qtbot: QtBot, page: ChatPage, fake_client: FakeClient
+) -> None:
+    fake_client.reply = lambda request: "word " * 40
+    first = say(qtbot, page, "One")
+    page.new_chat()
+    qtbot.waitUntil(lambda: len(first.chat.messages) == 2 and len(first.chat.messages[1].text) > 60)
+    assert len(first.transcript.rows.messages) < 2 or not first.transcript.rows.messages[1].text
+    page.open_conversation(first.chat.id)
+    assert first.transcript.rows.messages[1].text == first.chat.messages[1].text
+    wait_done(qtbot, first, 2)
+
+
+def test_escape_stops_the_reply(qtbot: QtBot, page: ChatPage, fake_client: FakeClient) -> None:
+    fake_client.reply = lambda request: "word " * 500
+    view = say(qtbot, page, "Go")
+    qtbot.waitUntil(lambda: len(view.chat.messages) == 2 and bool(view.chat.messages[1].text))
+    QTest.keyClick(view.composer.field, Qt.Key.Key_Escape)
+    wait_done(qtbot, view, 2)
+    assert view.chat.messages[1].state == "stopped"
+
+
+def test_closing_a_tab_lets_the_reply_go_on(
+    qtbot: QtBot, page: ChatPage, conversations: Conversations
+) -> None:
+    view = say(qtbot, page, "Go")
+    conversation_id = view.chat.id
+    qtbot.waitUntil(lambda: view.chat.is_streaming)
+    QTest.keyClick(page, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: conversation_id not in page.tabs.ids)
+    qtbot.waitUntil(
+        lambda: (
+            conversations.path(conversation_id)[-1].text == REPLY
+            and conversations.path(conversation_id)[-1].state == "done"
+        ),
+        timeout=10000,
+    )
+
+
+def test_tabs_and_drafts_come_back(qtbot: QtBot, make: Make) -> None:
+    page = make()
+    first = say(qtbot, page, "Hello")
+    wait_done(qtbot, first, 2)
+    page.new_chat()
+    current(page).composer.set_text("half a thought")
+    ids, shown = page.tabs.ids, current(page).chat.id
+    page.close()
+    again = make()
+    assert again.tabs.ids == ids
+    assert current(again).chat.id == shown
+    assert current(again).composer.text == "half a thought"
+    again.open_conversation(ids[0])
+    assert [each.text for each in current(again).chat.messages] == ["Hello", REPLY]
+
+
+def test_a_deleted_chat_can_be_brought_back(qtbot: QtBot, page: ChatPage) -> None:
+    view = say(qtbot, page, "Keep me")
+    wait_done(qtbot, view, 2)
+    conversation_id = view.chat.id
+    page.list.remove(conversation_id)
+    assert conversation_id not in page.tabs.ids
+    assert page.list.model.row_of(conversation_id) == -1
+    toast = page.findChild(Toast)
+    assert toast is not None
+    toast.button.click()
+    assert current(page).chat.id == conversation_id
+    assert current(page).chat.messages[0].text == "Keep me"
+
+
+def test_a_chat_is_renamed_in_place(qtbot: QtBot, page: ChatPage) -> None:
+    view = say(qtbot, page, "Old name")
+    wait_done(qtbot, view, 2)
+    row = page.list.model.row_of(view.chat.id)
+    assert page.list.model.setData(page.list.model.index(row), "  New   name ")
+    assert view.chat.conversation.title == "New name"
+    assert page.tabs.bar.tabText(page.tabs.ids.index(view.chat.id)) == "New name"
+
+
+def test_a_duplicate_is_another_conversation(qtbot: QtBot, page: ChatPage) -> None:
+    view = say(qtbot, page, "Hello")
+    wait_done(qtbot, view, 2)
+    page.list.duplicate(view.chat.id)
+    copy = current(page)
+    assert copy.chat.id != view.chat.id
+    assert [each.text for each in copy.chat.messages] == ["Hello", REPLY]
+    assert copy.chat.conversation.title == "Hello (copy)"
+
+
+def test_a_chat_is_exported_as_markdown(qtbot: QtBot, page: ChatPage, tmp_path: Path) -> None:
+    view = say(qtbot, page, "Hello")
+    wait_done(qtbot, view, 2)
+    page.list.export(view.chat.id, tmp_path / "chat.md")
+    text = (tmp_path / "chat.md").read_text()
+    assert text.startswith("# Hello\n\n## You\n\nHello\n\n## ")
+    assert REPLY in text
+    page.list.export(view.chat.id, tmp_path / "no" / "chat.md")
+    toast = page.findChild(Toast)
+    assert toast is not None
+    assert "cannot be written" in toast.text.text()
+
+
+def test_search_finds_titles_and_texts_and_goes_to_the_message(
+    qtbot: QtBot, page: ChatPage, conversations: Conversations
+) -> None:
+    other = conversations.create(title="Baking")
+    for n in range(30):
+        conversations.add_message(other.id, "user" if n % 2 == 0 else "assistant", f"text {n}")
+    needle = conversations.add_message(other.id, "user", "where is the sourdough starter?")
+    conversations.add_message(other.id, "assistant", "in the fridge")
+    conversations.flush()
+    page.list.search.setText("sourdough")
+    qtbot.waitUntil(lambda: page.list.model.rowCount() == 1, timeout=5000)
+    index = page.list.model.index(0)
+    assert "sourdough" in page.list.model.entry(index).snippet
+    page.list.view.clicked.emit(index)
+    assert current(page).chat.id == other.id
+    assert current(page).transcript.rows.index_of(needle.id) == 30
+    page.list.search.setText("")
+    qtbot.waitUntil(lambda: page.list.model.rowCount() > 1, timeout=5000)
+
+
+def test_without_a_model_the_text_stays_and_loading_is_offered(
+    qtbot: QtBot, page: ChatPage, fake_client: FakeClient
+) -> None:
+    fake_client.unload()
+    view = current(page)
+    view.composer.set_text("Precious words")
+    QTest.keyClick(view.composer.field, Qt.Key.Key_Return)
+    assert view.composer.text == "Precious words"
+    assert view.banner.isVisible()
+    with qtbot.waitSignal(page.model_wanted):
+        view.banner.button.click()
+
+
+def test_editing_gives_the_draft_back(qtbot: QtBot, page: ChatPage) -> None:
+    view = say(qtbot, page, "First")
+    wait_done(qtbot, view, 2)
+    view.composer.set_text("a draft")
+    view.act(view.chat.messages[0].id, "edit")
+    assert view.composer.text == "First"
+    view.composer.set_text("First, changed")
+    QTest.keyClick(view.composer.field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: view.composer.text == "a draft")
+    wait_done(qtbot, view, 2)
+    assert view.chat.messages[0].text == "First, changed"
+    row = view.transcript.rows.row(0)
+    qtbot.waitUntil(lambda: (row.actions.version, row.actions.n_versions) == (2, 2))
+
+
+def test_a_message_is_deleted_after_asking(qtbot: QtBot, page: ChatPage) -> None:
+    view = say(qtbot, page, "First")
+    wait_done(qtbot, view, 2)
+    view.act(view.chat.messages[0].id, "delete")
+    box = view.findChild(QMessageBox)
+    assert box is not None
+    (delete,) = [each for each in box.findChildren(QPushButton) if each.text() == "Delete"]
+    delete.click()
+    assert view.chat.messages == []
+
+
+def test_the_meter_counts_the_chat_and_what_is_being_written(qtbot: QtBot, page: ChatPage) -> None:
+    view = say(qtbot, page, "one two three")
+    wait_done(qtbot, view, 2)
+    meter = view.composer.meter
+    n_reply = len(REPLY.split())
+    qtbot.waitUntil(lambda: meter.n_tokens == 4 + 3 + 4 + n_reply, timeout=5000)
+    view.composer.set_text("four more words here")
+    qtbot.waitUntil(lambda: meter.n_tokens == 4 + 3 + 4 + n_reply + 8, timeout=5000)
+    assert meter.context == 8192
+
+
+def fill(qtbot: QtBot, page: ChatPage, conversations: Conversations) -> ChatView:
+    """A chat whose next question no longer fits."""
+    made = conversations.create(title="Long")
+    for n in range(10):
+        conversations.add_message(made.id, "user", f"q{n} " + "word " * 400)
+        conversations.add_message(made.id, "assistant", f"a{n} " + "word " * 400)
+    page.open_conversation(made.id)
+    view = current(page)
+    view.composer.set_text("And now? " + "word " * 300)
+    QTest.keyClick(view.composer.field, Qt.Key.Key_Return)
+    qtbot.waitUntil(view.room.isVisible, timeout=5000)
+    return view
+
+
+def test_a_full_context_asks_and_goes_on_with_the_latest_turns(
+    qtbot: QtBot, page: ChatPage, conversations: Conversations, fake_client: FakeClient
+) -> None:
+    old = fill(qtbot, page, conversations)
+    assert fake_client.requests == {}
+    old.room.findChild(QPushButton, "trim").click()
+    new = current(page)
+    assert new is not old
+    qtbot.waitUntil(lambda: bool(fake_client.requests) and not new.chat.is_busy, timeout=10000)
+    (request,) = fake_client.requests.values()
+    assert request.messages[0].role == "user"
+    assert request.messages[-1].content.startswith("And now?")
+    assert 3 <= len(request.messages) < 12
+    assert len(old.chat.messages) == 21
+
+
+def test_a_full_context_asks_and_goes_on_with_a_summary(
+    qtbot: QtBot, page: ChatPage, conversations: Conversations, fake_client: FakeClient
+) -> None:
+    fake_client.reply = lambda request: (
+        "The summary." if "Sum up" in request.messages[-1].content else "The answer."
+    )
+    old = fill(qtbot, page, conversations)
+    old.room.findChild(QPushButton, "summary").click()
+    new = current(page)
+    qtbot.waitUntil(lambda: len(new.chat.messages) == 4 and not new.chat.is_busy, timeout=10000)
+    texts = [each.text for each in new.chat.messages]
+    assert texts[0].startswith("Sum up")
+    assert texts[1] == "The summary."
+    assert texts[2].startswith("And now?")
+    assert texts[3] == "The answer."
+    last = list(fake_client.requests.values())[-1].messages
+    assert [turn.content for turn in last][1] == "The summary."
+
+
+def test_without_a_summary_the_question_is_not_sent_and_the_person_hears_of_it(
+    qtbot: QtBot, page: ChatPage, conversations: Conversations, fake_client: FakeClient
+) -> None:
+    old = fill(qtbot, page, conversations)
+    fake_client.reply = lambda request: "word " * 500
+    old.room.findChild(QPushButton, "summary").click()
+    new = current(page)
+    qtbot.waitUntil(lambda: new.chat.is_streaming, timeout=5000)
+    new.chat.stop()
+    wait_done(qtbot, new, 2)
+    assert new.chat.messages[1].state == "stopped"
+    assert "And now?" in new.banner.text.text()
+    assert len(fake_client.requests) == 1
+
+
+def test_the_settings_of_a_chat_are_what_its_requests_use(
+    qtbot: QtBot, page: ChatPage, fake_client: FakeClient
+) -> None:
+    view = current(page)
+    view.settings_asked.emit()
+    assert page.panel.isVisible()
+    page.panel.prompt.setPlainText("Be brief.")
+    page.panel.presets.setCurrentText("Greedy")
+    page.panel.presets.activated.emit(page.panel.presets.currentIndex())
+    page.panel.fields["max_tokens"].setValue(77)
+    page.panel.set_chat(view.chat)
+    say(qtbot, page, "Go")
+    wait_done(qtbot, view, 2)
+    (request,) = fake_client.requests.values()
+    assert request.messages[0].content == "Be brief."
+    assert request.params.temperature == 0
+    assert request.params.max_tokens == 77
+
+
+def test_values_of_a_chat_become_a_preset(page: ChatPage, settings: Settings) -> None:
+    page.panel.fields["temperature"].setValue(1.25)
+    page.panel.save_as("Lively")
+    assert settings.preset("Lively").params.temperature == 1.25
+    assert current(page).chat.conversation.preset == "Lively"
+    assert page.panel.presets.currentText() == "Lively"
+
+
+def test_four_chats_are_seen_side_by_side(qtbot: QtBot, page: ChatPage) -> None:
+    for n in range(5):
+        page.new_chat()
+        say(qtbot, page, f"Question {n}")
+    page.tabs.tile_button.setChecked(True)
+    shown = [each for each in page.tabs.ids if page.tabs.view(each).isVisible()]  # type: ignore[union-attr]
+    assert len(shown) == 4
+    assert current(page).isVisible()
+    for conversation_id in page.tabs.ids:
+        view = page.tabs.view(conversation_id)
+        assert view is not None
+        wait_done(qtbot, view, 2)
