@@ -1,0 +1,173 @@
+"""CacheCard: the size of the expert cache, changed while text streams."""
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from app.engine_service import EngineService
+from app.language import tr
+from app.models.machine_memory import MachineMemory, machine_memory
+from app.monitor.cache_slider import CacheMarks, CacheSlider
+from app.monitor.title import Title
+from app.settings.settings import Settings
+from app.theme.theme import SPACE_M, SPACE_S, SPACE_XS, Theme
+from app.widgets.card import Card
+from app.widgets.labels import label
+from engine import sizes
+from engine.cache_size import CacheSize
+from engine.engine_info import CacheChange, EngineInfo, EngineStats
+
+SEND_MS = 120  # at most so often while the slider is dragged
+REMEMBER_MS = 800  # after the last movement
+MEMORY_MS = 10_000  # how old what is known of free memory may be
+
+# Left to the system and other programs: the larger of the two.
+_SPARE_SHARE = 0.08
+_SPARE_BYTES = 512 << 20
+
+
+class CacheCard(Card):
+    """Slider, what it means in GB and %, and what came of it.
+
+    Signals:
+        resized: The cache has another size. arg: the size in words.
+    """
+
+    resized = Signal(str)
+
+    def __init__(
+        self,
+        service: EngineService,
+        settings: Settings,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent=parent)
+        self._service = service
+        self._settings = settings
+        self._info: EngineInfo | None = None
+        self._wanted: int | None = None  # not sent yet
+        self._size = 0
+        self._used = 0
+        self.body.setContentsMargins(SPACE_M, SPACE_S, SPACE_M, SPACE_S)
+        self.body.setSpacing(SPACE_XS)
+        self.size_label = Title(theme, "")
+        self.slider = CacheSlider(theme)
+        self.result = label(role="small", wrap=True)
+        self.reason = label(role="warning", wrap=True)
+        self.reason.hide()
+        head = QHBoxLayout()
+        head.addWidget(Title(theme, tr("Expert cache"), tr("Memory for experts.")))
+        head.addStretch()
+        head.addWidget(self.size_label)
+        self.body.addLayout(head)
+        self.body.addWidget(self.slider)
+        self.body.addWidget(self.result)
+        self.body.addWidget(self.reason)
+        self._send = QTimer(self, singleShot=True, interval=SEND_MS)
+        self._send.timeout.connect(self._on_send)
+        self._remember = QTimer(self, singleShot=True, interval=REMEMBER_MS)
+        self._remember.timeout.connect(self._on_remember)
+        self._measure = QTimer(self, singleShot=True, interval=MEMORY_MS)
+        self.slider.asked.connect(self._on_asked)
+        service.cache_changed.connect(self._on_cache_changed)
+        service.stats_changed.connect(self._on_stats_changed)
+        self.show_engine(service.state.info)
+
+    def show_engine(self, info: EngineInfo | None) -> None:
+        """Another engine; None: there is none."""
+        self._info = info
+        self.slider.setEnabled(info is not None)
+        self.reason.hide()
+        self._used = 0
+        if info is None:
+            self.size_label.setText("")
+            self.result.setText(tr("No model is loaded."))
+            return
+        self._size = info.cache_bytes
+        self._take_memory(machine_memory())
+        self.slider.show_used(0)
+        self.slider.show_size(self._size)
+        self._show_size(self._size)
+        self._show_result(info.cache_slots)
+
+    @property
+    def size_text(self) -> str:
+        """The size that the cache has."""
+        return sizes.show(self._size) if self._info else ""
+
+    def _take_memory(self, memory: MachineMemory) -> None:
+        info = self._info
+        assert info
+        total = info.experts_total_bytes
+        # What the cache has taken already would be free without it.
+        limit = min(total, memory.available + self._used)
+        spare = max(_SPARE_BYTES, round(memory.total * _SPARE_SHARE))
+        least = min(total, info.min_cache_bytes)
+        self.slider.set_marks(
+            CacheMarks(total, least, max(least, min(total, limit - spare)), max(least, limit))
+        )
+        self._measure.start()
+
+    def _show_size(self, n_bytes: int) -> None:
+        assert self._info
+        share = n_bytes / max(1, self._info.experts_total_bytes)
+        self.size_label.setText(f"{sizes.show(n_bytes)} · {share:.0%}")
+
+    def _show_result(self, slots: int) -> None:
+        assert self._info
+        self.result.setText(
+            tr(
+                "{used} in use · {slots} of {all} experts fit",
+                used=sizes.show(self._used),
+                slots=f"{min(slots, self._info.n_experts_total):,}",
+                all=f"{self._info.n_experts_total:,}",
+            )
+        )
+
+    def _on_asked(self, n_bytes: float) -> None:
+        if self._info is None:
+            return
+        self._wanted = int(n_bytes)
+        self._show_size(self._wanted)
+        if not self._send.isActive():
+            self._send.start()
+        self._remember.start()
+
+    def _on_send(self) -> None:
+        if self._info is None or self._wanted is None:
+            return
+        wanted, self._wanted = self._wanted, None
+        everything = wanted >= self._info.experts_total_bytes
+        self._service.set_cache_size(CacheSize() if everything else CacheSize(n_bytes=wanted))
+
+    def _on_remember(self) -> None:
+        """The next load begins with this size."""
+        if self._info is not None and not self.slider.isSliderDown():
+            share = self.slider.n_bytes / max(1, self._info.experts_total_bytes)
+            self._settings.set("cache_fraction", round(min(1.0, max(0.01, share)), 4))
+
+    def _on_cache_changed(self, change: CacheChange) -> None:
+        if self._info is None:
+            return
+        self._size = change.cache_bytes
+        self.reason.setText(
+            tr("It is {size}: {reason}.", size=sizes.show(change.cache_bytes), reason=change.reason)
+        )
+        self.reason.setVisible(bool(change.reason))
+        if self._wanted is None:
+            self.slider.show_size(change.cache_bytes)
+            if not self.slider.isSliderDown():
+                self._show_size(change.cache_bytes)
+        self._show_result(change.cache_slots)
+        self.resized.emit(tr("cache {size}", size=sizes.show(change.cache_bytes)))
+
+    def _on_stats_changed(self, stats: EngineStats) -> None:
+        if self._info is None or not self.isVisible():
+            return
+        used = stats.cache_bytes * stats.cache_in_use // max(1, stats.cache_slots)
+        if used != self._used:
+            self._used = used
+            self.slider.show_used(used)
+            self._show_result(stats.cache_slots)
+        if not self._measure.isActive():
+            self._take_memory(machine_memory())
