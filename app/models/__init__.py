@@ -1,0 +1,1 @@
+"""Models: which are known, what they are, whether they fit, and what is done with them."""

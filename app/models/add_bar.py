@@ -1,0 +1,89 @@
+"""AddBar: how far adding is, and in the end what became of it."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.language import tr
+from app.models.adding import Adding, Report
+from app.models.known_model import KnownModel
+from app.theme.theme import Theme
+from app.widgets.progress_row import ProgressRow
+
+_SHOWN = 4  # problems that are told one by one
+
+
+class AddBar(QWidget):
+    """Shown while files are looked into.
+
+    Signals:
+        told: Something that a person should know about what was added. args: title, text, kind.
+    """
+
+    told = Signal(str, str, str)
+
+    def __init__(self, theme: Theme, adding: Adding, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.progress = ProgressRow(theme)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.progress)
+        self.progress.cancelled.connect(adding.cancel)
+        adding.progressed.connect(self._on_progressed)
+        adding.finished.connect(self._on_finished)
+        self.hide()
+
+    @staticmethod
+    def newest(report: object) -> list[KnownModel]:
+        """The models to show: new ones, else those that were known."""
+        assert isinstance(report, Report)
+        return list(report.added or report.known)
+
+    def _on_progressed(self, name: str, done: int, total: int) -> None:
+        self.show()
+        self.progress.set_progress(tr("Reading {name}", name=name), done, total if total > 1 else 0)
+
+    def _on_finished(self, report: Report) -> None:
+        self.hide()
+        title, text, kind = summary(report)
+        if title:
+            self.told.emit(title, text, kind)
+
+
+def summary(report: Report) -> tuple[str, str, str]:
+    """(title, text, kind) of a banner; no title when there is nothing to tell.
+
+    One file that became one model speaks for itself.
+    """
+    lines = [f"{problem.path}: {problem.why}" for problem in report.problems]
+    lines += [
+        tr("{path} has the same content as {title}, which is in the list.", path=path, title=title)
+        for path, title in report.copies
+    ]
+    lines += [f"{each.path}: {each.why}" for each in report.skipped]
+    if len(lines) > _SHOWN:
+        lines = [*lines[:_SHOWN], tr("... and {n} more", n=len(lines) - _SHOWN)]
+    parts = []
+    if n := len(report.added):
+        parts.append(tr("1 model added") if n == 1 else tr("{n} models added", n=n))
+    if n := len(report.known):
+        name = report.known[0].title
+        parts.append(
+            tr("{title} was in the list already", title=name)
+            if n == 1
+            else tr("{n} were in the list already", n=n)
+        )
+    if n := len(report.copies):
+        parts.append(tr("1 copy left out") if n == 1 else tr("{n} copies left out", n=n))
+    if n := len(report.skipped):
+        parts.append(
+            tr("1 cannot be run") if n == 1 else tr("{n} cannot be run and were left out", n=n)
+        )
+    if n := len(report.problems):
+        parts.append(tr("1 could not be added") if n == 1 else tr("{n} could not be added", n=n))
+    alone = len(report.added) == 1 and len(parts) == 1
+    if alone or not parts:
+        return "", "", ""
+    kind = "danger" if report.problems and not report.added else "info"
+    if report.problems and report.added:
+        kind = "warning"
+    return ", ".join(parts), "\n".join(lines), kind

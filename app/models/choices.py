@@ -1,0 +1,35 @@
+"""ModelChoices: how one model is opened, where that differs from the settings."""
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from engine.cache_size import CacheSize
+from engine.model_info import ModelInfo
+from engine.options import EngineOptions, Store
+
+if TYPE_CHECKING:
+    from app.settings.settings import Settings
+
+
+class ModelChoices(msgspec.Struct, frozen=True, kw_only=True):
+    """None: as the settings say."""
+
+    store: Store | None = None
+    cache: CacheSize | None = None
+    context: int | None = None
+    max_requests: int | None = None
+    n_threads: int | None = None
+
+
+def options_for(info: ModelInfo, choices: ModelChoices, settings: "Settings") -> EngineOptions:
+    """How the model is opened. A context that is more than it was trained for becomes that."""
+    options = settings.engine_options(trained_context=info.context_length)
+    changed: dict[str, Any] = {
+        name: value
+        for name in ModelChoices.__struct_fields__
+        if (value := getattr(choices, name)) is not None
+    }
+    if 0 < info.context_length < changed.get("context", 0):
+        changed["context"] = info.context_length
+    return msgspec.structs.replace(options, **changed)
