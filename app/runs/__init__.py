@@ -1,0 +1,1 @@
+"""Runs: what every engine run did, listed, plotted, compared and exported."""

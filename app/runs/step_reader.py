@@ -1,0 +1,117 @@
+"""StepReader: the metrics of a run's steps, read in pieces: long runs need little memory."""
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+
+from engine import errors, metrics, trace
+from engine.atomic_file import replaced
+from engine.metrics import STEP_DTYPE, Steps
+from engine.trace import RECORD_DTYPE, Event, Records
+
+PIECE_RECORDS = 1 << 16  # small, too, for those who wait for Python's lock meanwhile
+# Readers' records are drained apart from the engine's: those of a step may come a little after it.
+_LATE_STEPS = 2
+
+
+class StepReader:
+    """Of one run; `read` again to have what was written since.
+
+    Not thread-safe. What a finished run's steps were is kept beside it and read from there the next
+    time.
+    """
+
+    def __init__(self, folder: Path, piece_records: int = PIECE_RECORDS) -> None:
+        self._folder = folder
+        self._piece_records = piece_records
+        self._taken: dict[str, int] = {}  # bytes of each file
+        self._tables: list[Steps] = []  # of steps that nothing can change any more
+        self._rest: Records = trace.empty()
+
+    def read(self, *, finished: bool) -> Steps:
+        """The metrics of every step so far. Raises StorageError."""
+        kept = self._folder / f"steps-{_events_bytes(self._folder)}.npy"
+        if finished and not self._taken:
+            known = _load(kept)
+            if known is not None:
+                return known
+        try:
+            for path in sorted(self._folder.glob("events-*.bin")):
+                self._take_file(path)
+        except OSError as error:
+            raise errors.from_os(
+                error, f"The records of {self._folder.name} cannot be read"
+            ) from error
+        steps = np.concatenate([*self._tables, metrics.step_table(self._rest)])
+        if finished:
+            self._rest, self._tables = trace.empty(), [steps]
+            _save(kept, steps)
+        return steps
+
+    def _take_file(self, path: Path) -> None:
+        taken = self._taken.get(path.name, 0)
+        with path.open("rb") as file:
+            file.seek(taken)
+            while data := file.read(self._piece_records * RECORD_DTYPE.itemsize):
+                records = trace.from_bytes(data)
+                taken += records.nbytes
+                self._taken[path.name] = taken
+                if len(records):
+                    self._take(records)
+                if len(data) > records.nbytes:
+                    return  # the last record is still being written
+
+    def _take(self, records: Records) -> None:
+        records = np.concatenate([self._rest, records])
+        steps = trace.of(records, Event.STEP)
+        if len(steps) <= _LATE_STEPS:
+            self._rest = records
+            return
+        steps = steps[np.argsort(steps["begin_ns"], kind="stable")]
+        first_open = steps[-_LATE_STEPS]
+        table = metrics.step_table(records)
+        self._tables.append(table[table["begin_ns"] < first_open["begin_ns"]])
+        is_open = (records["end_ns"] > first_open["begin_ns"]) | (
+            records["step"] >= first_open["step"]
+        )
+        self._rest = records[is_open]
+
+
+def records_between(folder: Path, begin_ns: int, end_ns: int) -> Records:
+    """The records of a window of time. Raises StorageError."""
+    found = []
+    try:
+        for path in sorted(folder.glob("events-*.bin")):
+            with path.open("rb") as file:
+                while data := file.read(PIECE_RECORDS * RECORD_DTYPE.itemsize):
+                    records = trace.from_bytes(data)
+                    inside = (records["end_ns"] > begin_ns) & (records["begin_ns"] < end_ns)
+                    found.append(records[inside])
+    except OSError as error:
+        raise errors.from_os(error, f"The records of {folder.name} cannot be read") from error
+    return np.concatenate(found) if found else trace.empty()
+
+
+def _events_bytes(folder: Path) -> int:
+    with contextlib.suppress(OSError):
+        return sum(path.stat().st_size for path in folder.glob("events-*.bin"))
+    return 0
+
+
+def _load(path: Path) -> Steps | None:
+    """None when there is none, or one of another version."""
+    try:
+        steps: Steps = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    return steps if steps.dtype == STEP_DTYPE and steps.ndim == 1 else None
+
+
+def _save(path: Path, steps: Steps) -> None:
+    """It is only a shortcut: a full or read-only disk is no reason to fail."""
+    with contextlib.suppress(OSError):
+        for old in path.parent.glob("steps-*.npy"):
+            old.unlink()
+        with replaced(path) as file:
+            np.save(file, steps, allow_pickle=False)
