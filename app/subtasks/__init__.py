@@ -1,0 +1,1 @@
+"""Subtasks: one task done for many items, in sessions that run side by side."""

@@ -1,0 +1,77 @@
+"""ExportMenu: a button that takes all results elsewhere."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QPushButton, QWidget
+
+from app.language import tr
+from app.subtasks.export import FORMATS, exported
+from app.subtasks.task_run import TaskRun
+from app.theme.theme import Theme
+from app.widgets.toast import Toast
+from engine.atomic_file import write_atomically
+
+
+class ExportMenu(QPushButton):
+    """Copy all, or save as one of FORMATS."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None):
+        super().__init__(tr("Export"), parent)
+        self._theme = theme
+        self._run: TaskRun | None = None
+        menu = QMenu(self)
+        menu.addAction(tr("Copy all"), self.copy)
+        menu.addSeparator()
+        for suffix, name in FORMATS.items():
+            action = menu.addAction(tr("Save as {format}…", format=name))
+            action.triggered.connect(lambda _=False, suffix=suffix: self._on_save(suffix))
+        self.setMenu(menu)
+        theme.changed.connect(self._on_theme_changed)
+        self._on_theme_changed()
+
+    def set_run(self, run: TaskRun | None) -> None:
+        """Whose results."""
+        self._run = run
+
+    def copy(self) -> None:
+        """All results as Markdown, to the clipboard."""
+        if self._run is not None:
+            QGuiApplication.clipboard().setText(self._text("md"))
+            Toast.show_over(self, tr("All results were copied."))
+
+    def save(self, path: Path, suffix: str) -> None:
+        """Write the results to a file; failures are told."""
+        try:
+            write_atomically(path, self._text(suffix).encode())
+        except OSError as error:
+            why = error.strerror or str(error)
+            QMessageBox.warning(
+                self, tr("Export"), tr("{file} was not written: {why}.", file=path, why=why)
+            )
+        else:
+            Toast.show_over(self, tr("Saved as {file}.", file=path.name))
+
+    def _text(self, suffix: str) -> str:
+        assert self._run is not None
+        run = self._run
+        return exported(suffix, run.task, run.results(), run.summary.text)
+
+    def _on_save(self, suffix: str) -> None:
+        if self._run is None:
+            return
+        title = "".join(c if c.isalnum() or c in " -" else "_" for c in self._run.task.title)[:60]
+        name, _ = QFileDialog.getSaveFileName(
+            self,
+            tr("Export results"),
+            f"{title.strip() or 'results'}.{suffix}",
+            f"{FORMATS[suffix]} (*.{suffix})",
+        )
+        if name:
+            path = Path(name)
+            self.save(path if path.suffix else path.with_suffix(f".{suffix}"), suffix)
+
+    def _on_theme_changed(self) -> None:
+        self.setIcon(self._theme.icon("export"))
+        self.setIconSize(QSize(16, 16))
