@@ -21,25 +21,27 @@ SYSTEM := $(VENV)/.system
 BUILD_DEPS := $(VENV)/.build-deps
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help setup run test lint format test-native test-python sanitize bench bench-llama clean
+.PHONY: help setup run test lint format test-native test-python sanitize bench bench-app bench-llama screenshots clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make setup      build everything into $(VENV) (checks the system's packages first)"
-	@echo "make run        start Runahead"
+	@echo "make run        start Runahead (without a display: its demo in the terminal)"
 	@echo "make test       lint, native tests, Python tests"
 	@echo "make lint       ruff, mypy --strict, clang-format, without changing a file"
 	@echo "make format     let ruff and clang-format rewrite the files"
 	@echo "make sanitize   native tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make bench      measure the presets against each other; MODEL=file.gguf, else one is made (4.2 GB)"
+	@echo "make bench-app    measure how quick the window is, while 16 chats stream"
 	@echo "make bench-llama  measure against llama.cpp itself, all weights in memory"
+	@echo "make screenshots  every page of the window, light and dark, into docs/screenshots"
 	@echo "make clean      remove build/ (and $(VENV) with it: make clean VENV_TOO=1)"
 
 setup: $(INSTALLED)
 	@echo "Ready. make run starts Runahead."
 
 run: $(INSTALLED)
-	@$(BIN)/runahead demo
+	@$(BIN)/runahead
 
 $(SYSTEM): installers/system_packages.sh
 	@sh installers/system_packages.sh
@@ -94,8 +96,15 @@ sanitize: $(INSTALLED)
 bench: $(INSTALLED) $(MODEL)
 	$(BIN)/runahead bench "$(MODEL)"
 
+bench-app: $(INSTALLED)
+	$(BIN)/python tests/bench/app_heartbeat.py
+
 bench-llama: $(INSTALLED) $(MODEL)
 	$(BIN)/python tests/bench/compare_llama_cpp.py "$(MODEL)"
+
+# With the real engine and the demo model, on a screen that exists in memory only.
+screenshots: $(INSTALLED)
+	xvfb-run -a -s "-screen 0 2560x1440x24" $(BIN)/python -m tests.helpers.screenshots docs/screenshots
 
 # Qwen3-30B-A3B's layer shape, 12 layers.
 build/bench/%.gguf: | $(INSTALLED)

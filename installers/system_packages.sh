@@ -31,6 +31,39 @@ at_least() { # version, wanted: compares major.minor
   [ "${minor%%.*}" -ge "${2#*.}" ]
 }
 
+# What Qt takes from the system for a window on Linux, and the Debian package that brings it. Tests
+# without a screen need the first lines too.
+qt_libraries="
+libEGL.so.1 libegl1
+libGL.so.1 libgl1
+libfontconfig.so.1 libfontconfig1
+libdbus-1.so.3 libdbus-1-3
+libglib-2.0.so.0 libglib2.0-0
+libxkbcommon.so.0 libxkbcommon0
+libxkbcommon-x11.so.0 libxkbcommon-x11-0
+libX11-xcb.so.1 libx11-xcb1
+libxcb-cursor.so.0 libxcb-cursor0
+libxcb-icccm.so.4 libxcb-icccm4
+libxcb-image.so.0 libxcb-image0
+libxcb-keysyms.so.1 libxcb-keysyms1
+libxcb-render-util.so.0 libxcb-render-util0
+libxcb-xinerama.so.0 libxcb-xinerama0
+libxcb-shape.so.0 libxcb-shape0
+libxcb-randr.so.0 libxcb-randr0
+libxcb-sync.so.1 libxcb-sync1
+libxcb-xfixes.so.0 libxcb-xfixes0
+"
+
+without_libraries() { # the Debian packages of those that cannot be loaded
+  # shellcheck disable=SC2086  # a list of words
+  "$python" -c 'import ctypes, sys
+for library, package in zip(sys.argv[1::2], sys.argv[2::2]):
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        print(package)' $qt_libraries
+}
+
 look() {
   missing="" debian="" homebrew=""
   if ! compiles '#include <compare>
@@ -56,6 +89,10 @@ std::jthread* any;'; then
     "$python" -c 'import pathlib, sysconfig, sys
 sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").is_file())' ||
       lacks "Python's C headers (Python.h of $python)" "python3-dev" "python"
+    if [ "$(uname -s)" = Linux ]; then
+      absent=$(without_libraries | tr '\n' ' ')
+      [ -z "$absent" ] || lacks "libraries that the window needs (packages ${absent% })" "${absent% }" ""
+    fi
   fi
 }
 

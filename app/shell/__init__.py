@@ -1,0 +1,1 @@
+"""What is around the pages: rail, header, banners, status strip."""

@@ -1,0 +1,148 @@
+"""StatusStrip: the lower edge of the window: what the engine is doing, in one line."""
+
+import time
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QWidget
+
+from app.engine_service import EngineService
+from app.language import tr
+from app.shell.status_figures import Figures, StatusFigures
+from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XS, Theme
+from app.widgets.labels import ElidedLabel, label
+from engine import sizes
+from engine.engine_info import EngineStats
+from engine.engine_state import EngineState
+
+STAGES = {
+    "": "Starting the engine",
+    "verify": "Checking the expert pack",
+    "pack": "Building the expert pack",
+    "weights": "Reading weights",
+    "experts": "Reading experts",
+}
+_QUIET_MS = 2500  # without counters for so long, nothing runs
+_BAR_STEPS = 1000
+
+
+class StatusStrip(QFrame):
+    """Phase and progress at the left, figures at the right."""
+
+    def __init__(self, service: EngineService, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("status")
+        self._service = service
+        self._theme = theme
+        self._figures = StatusFigures()
+        self.dot = QLabel()
+        self.phase = ElidedLabel()
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setFixedWidth(140)
+        self.speed = _figure(tr("Tokens that all replies together get in a second"))
+        self.hits = _figure(tr("Share of the needed experts that were in the cache"))
+        self.cache = _figure(tr("Memory of the expert cache"))
+        self.link = _figure(tr("What is read from the disk in a second"))
+        self._quiet = QTimer(self)
+        self._quiet.setSingleShot(True)
+        self._quiet.setInterval(_QUIET_MS)
+        self._quiet.timeout.connect(self._on_quiet)
+        self._lay_out()
+        service.state_changed.connect(self._on_state_changed)
+        service.stats_changed.connect(self._on_stats_changed)
+        theme.changed.connect(self._on_theme_changed)
+        self._on_state_changed(service.state)
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_L, SPACE_XS, SPACE_L, SPACE_XS)
+        row.setSpacing(SPACE_S)
+        row.addWidget(self.dot)
+        row.addWidget(self.phase, 1)
+        row.addWidget(self.bar)
+        self._names: list[QLabel] = []
+        for name, figure in (
+            (tr("Speed"), self.speed),
+            (tr("Cache hits"), self.hits),
+            (tr("Cache"), self.cache),
+            (tr("Link"), self.link),
+        ):
+            row.addSpacing(SPACE_M)
+            self._names.append(label(name))
+            row.addWidget(self._names[-1])
+            row.addWidget(figure)
+
+    def _on_state_changed(self, state: EngineState) -> None:
+        loading = state.phase in ("starting", "loading")
+        self.phase.setText(phase_text(state))
+        self.bar.setVisible(loading)
+        if loading:
+            self.bar.setRange(0, _BAR_STEPS if state.total else 0)
+            self.bar.setValue(round(_BAR_STEPS * state.done / max(1, state.total)))
+        ready = state.phase == "ready"
+        for widget in (*self._names, self.speed, self.hits, self.cache, self.link):
+            widget.setVisible(ready)
+        if ready and state.info:
+            self._figures.clear()
+            self._show(Figures(cache_bytes=state.info.cache_bytes))
+        self._on_theme_changed()
+
+    def _on_stats_changed(self, stats: EngineStats) -> None:
+        self._show(self._figures.add(time.monotonic(), self._service.n_tokens, stats))
+        self._quiet.start()
+
+    def _on_quiet(self) -> None:
+        self.speed.setText(tr("idle"))
+        self.link.setText(self._link_text(0.0))
+
+    def _show(self, now: Figures) -> None:
+        speed = f"{now.tokens_per_s:.1f} tok/s" if now.tokens_per_s else tr("idle")
+        if now.queued:
+            speed += tr(" · {n} waiting", n=now.queued)
+        self.speed.setText(speed)
+        if now.hit_rate is not None:
+            self.hits.setText(f"{now.hit_rate:.0%}")
+        elif not self.hits.text():
+            self.hits.setText("–")
+        self.cache.setText(sizes.show(now.cache_bytes))
+        self.link.setText(self._link_text(now.link_bytes_per_s))
+
+    def _link_text(self, bytes_per_s: float) -> str:
+        text = f"{sizes.show(round(bytes_per_s))}/s" if bytes_per_s else tr("idle")
+        if self._service.link.emulated:
+            text += tr(" of {speed} (emulated)", speed=self._service.link)
+        return text
+
+    def _on_theme_changed(self) -> None:
+        palette = self._theme.palette
+        phase = self._service.state.phase
+        colour = {
+            "ready": palette.success,
+            "failed": palette.danger,
+            "stopped": palette.muted,
+        }.get(phase, palette.accent)
+        self.dot.setFixedSize(8, 8)
+        self.dot.setStyleSheet(f"background: {colour}; border-radius: 4px;")
+
+
+def phase_text(state: EngineState) -> str:
+    """What the engine is doing, in a few words."""
+    title = state.model.title if state.model else ""
+    if state.phase == "ready":
+        return title
+    if state.phase in ("starting", "loading"):
+        text = tr(STAGES.get(state.stage, state.stage))
+        share = f" {min(1.0, state.done / state.total):.0%}" if state.total else ""
+        return f"{title}: {text}{share}"
+    if state.phase == "failed":
+        stopped = tr("The engine is not running")
+        return stopped if state.crashed else tr("{title}: not loaded", title=title)
+    return tr("No model loaded")
+
+
+def _figure(tip: str) -> QLabel:
+    made = label()
+    made.setProperty("figure", True)
+    made.setToolTip(tip)
+    made.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
+    return made

@@ -1,0 +1,84 @@
+"""open_window(): the start of the app, in the order in which it happens, and its end."""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from PySide6.QtCore import QTimer
+
+from app import folders
+from app.application import make_application
+from app.crash_reports import CrashReports
+from app.engine_service import EngineService
+from app.language import tr
+from app.models.library import ModelLibrary
+from app.settings.finish_move import finish_move
+from app.settings.settings import Settings
+from app.single_instance import SingleInstance
+from app.start_dialogs import open_conversations, tell
+from app.theme.theme import Theme
+from app.window import MainWindow
+from engine.client import EngineClient
+from engine.jobs import JobRunner
+
+
+def open_window(files: Sequence[Path] = ()) -> int:
+    """Show the window until it is closed; the exit code. `files` are models to add."""
+    app = make_application()
+    restarts = False
+    with ExitStack() as ending:  # what is below ends in the opposite order
+        settings = Settings(folders.settings_file())
+        ending.callback(settings.close)
+        theme = Theme(settings.get("theme"), settings.get("font_size"))
+        theme.dress(app)
+        finish_move(settings)
+
+        instance = SingleInstance(folders.data())
+        if why := instance.take():
+            tell(tr("Runahead cannot be opened"), why)
+            return 1
+        ending.callback(instance.release)
+        reports = CrashReports(folders.crash_reports(), enabled=settings.get("keep_crash_reports"))
+        reports.install()
+        ending.callback(reports.close)
+
+        conversations = open_conversations(folders.database())
+        if conversations is None:
+            return 1
+        ending.callback(conversations.close)
+        library = ModelLibrary(folders.library())
+        ending.callback(library.close)
+        service = EngineService(EngineClient(), JobRunner())
+        ending.callback(service.close)
+
+        window = MainWindow(service, conversations, library, settings, theme)
+        reports.reported.connect(window.tell_of_report)
+        settings.changed.connect(
+            lambda _: setattr(reports, "enabled", settings.get("keep_crash_reports"))
+        )
+        _end_on_signals(window)
+        window.show()
+        if reports.found_crash:
+            window.tell_of_report(str(reports.found_crash), of_last_run=True)
+        if files:
+            window.add_models(files)
+        QTimer.singleShot(0, library.look)  # after the first frame
+        code = app.exec()
+        window.close()  # where something else has ended the event loop
+        restarts = window.restarts
+        del window
+    if restarts:
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    return code
+
+
+def _end_on_signals(window: MainWindow) -> None:
+    """Ctrl-C in the terminal and SIGTERM close the window as its button does.
+
+    Python sees a signal when it runs next: the service's timer sees to that.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: window.close())

@@ -1,0 +1,40 @@
+"""Figures about now, from counters that only grow."""
+
+import msgspec
+import pytest
+
+from app.shell.status_figures import StatusFigures
+from engine.engine_info import EngineStats
+
+ZERO = EngineStats(**dict.fromkeys(EngineStats.__struct_fields__, 0))
+
+
+def stats(**counters: int) -> EngineStats:
+    return msgspec.structs.replace(ZERO, **counters)
+
+
+def test_rates_are_of_the_last_seconds_and_not_since_the_start() -> None:
+    figures = StatusFigures()
+    now = figures.add(0, 0, stats())
+    for tenth in range(1, 100):  # 10 s at 40 tokens/s, then idle
+        now = figures.add(tenth / 10, 4 * tenth, stats(steps=tenth, fetched_bytes=10**6 * tenth))
+    assert now.tokens_per_s == pytest.approx(40)
+    assert now.link_bytes_per_s == pytest.approx(10**7)
+    for tenth in range(100, 150):
+        now = figures.add(tenth / 10, 396, stats(steps=99, fetched_bytes=99 * 10**6))
+    assert now.tokens_per_s == 0
+    assert now.link_bytes_per_s == 0
+
+
+def test_hit_rate_counts_joined_experts_as_needed_and_is_none_while_none_is() -> None:
+    figures = StatusFigures()
+    assert figures.add(0, 0, stats()).hit_rate is None
+    assert figures.add(1, 0, stats(hits=6, misses=2, joined=2)).hit_rate == pytest.approx(0.6)
+
+
+def test_another_engine_starts_from_zero() -> None:
+    figures = StatusFigures()
+    figures.add(0, 100, stats(steps=50, hits=500))
+    now = figures.add(1, 100, stats(steps=1, hits=10, cache_slots=4, cache_in_use=1))
+    assert now.tokens_per_s == 0
+    assert now.cache_share == 0.25

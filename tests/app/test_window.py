@@ -1,0 +1,314 @@
+"""The window: pages by mouse and keyboard, what it remembers, and what it says about the engine."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QTabBar, QToolButton
+from pytestqt.qtbot import QtBot
+
+from app.engine_service import EngineService
+from app.shell.first_start import FirstStart
+from app.shell.model_menu import ModelMenu
+from app.theme.theme import Theme
+from app.widgets.toast import Toast
+from app.window import MainWindow
+from engine.cache_size import CacheSize
+from engine.options import EngineOptions
+from engine.request import Message, Request
+from tests.helpers.fake_client import FakeClient
+from tests.helpers.fake_jobs import FakeJobs, model_info
+
+if TYPE_CHECKING:
+    from app.data.conversations import Conversations
+    from app.models.library import ModelLibrary
+    from app.settings.settings import Settings
+
+NAMES = ["chats", "subtasks", "monitor", "models", "runs", "settings"]
+HELLO = Request(messages=(Message("user", "Hello"),))
+
+
+@pytest.fixture
+def open_window(
+    qtbot: QtBot,
+    service: EngineService,
+    conversations: "Conversations",
+    library: "ModelLibrary",
+    settings: "Settings",
+    theme: Theme,
+) -> Iterator[Callable[[], MainWindow]]:
+    opened: list[MainWindow] = []
+
+    def open_one() -> MainWindow:
+        window = MainWindow(service, conversations, library, settings, theme)
+        opened.append(window)
+        window.show()
+        qtbot.waitExposed(window)
+        return window
+
+    yield open_one
+    for window in opened:
+        window.close()
+        window.deleteLater()
+    QApplication.sendPostedEvents()
+
+
+@pytest.fixture
+def window(open_window: Callable[[], MainWindow]) -> MainWindow:
+    return open_window()
+
+
+def test_every_page_opens_by_its_button_and_by_its_key(window: MainWindow) -> None:
+    for name in NAMES:
+        window.rail.buttons[name].click()
+        assert window.page == name
+        assert window.pages.get(name).isVisible()
+    for number, name in enumerate(NAMES, 1):
+        QTest.keyClick(window, Qt.Key(Qt.Key.Key_0 + number), Qt.KeyboardModifier.ControlModifier)
+        assert window.page == name
+        assert window.rail.buttons[name].isChecked()
+
+
+def test_every_icon_button_says_what_it_does(window: MainWindow) -> None:
+    for name in NAMES:
+        window.show_page(name)
+    for button in window.findChildren(QToolButton):
+        if isinstance(button.parent(), QLineEdit | QTabBar):
+            continue  # Qt's own
+        assert button.accessibleName() or button.text(), button.toolTip()
+
+
+def test_the_monitor_goes_beside_any_page_and_is_there_only_once(window: MainWindow) -> None:
+    window.show_page("chats")
+    window.header.dock_button.click()
+    monitor = window.pages.monitor
+    assert window.area.dock.isVisible()
+    assert window.area.dock.isAncestorOf(monitor)
+    window.show_page("monitor")
+    assert not window.area.dock.isVisible()
+    assert monitor.isVisible()
+    assert not window.area.dock.isAncestorOf(monitor)
+    window.show_page("models")
+    assert window.area.dock.isAncestorOf(monitor)
+    assert monitor.isVisible()
+    window.header.dock_button.click()
+    assert not window.area.dock.isVisible()
+
+
+def test_page_dock_and_size_are_remembered(open_window: Callable[[], MainWindow]) -> None:
+    first = open_window()
+    first.resize(900, 640)
+    first.show_page("runs")
+    first.show_dock(True)
+    first.close()
+    second = open_window()
+    assert second.page == "runs"
+    assert second.area.dock.isVisible()
+    assert second.height() == 640
+
+
+def test_one_click_leads_from_nothing_to_a_loaded_model(
+    qtbot: QtBot, window: MainWindow, service: EngineService, library: "ModelLibrary"
+) -> None:
+    first = window.pages.get("chats")
+    assert isinstance(first, FirstStart)
+    assert first.isVisible()
+    first.state.button.click()
+    qtbot.waitUntil(lambda: service.state.phase == "ready")
+    assert [model.path.name for model in library.all()] == ["demo.gguf"]
+    assert window.pages.get("chats") is window.pages.chats
+    assert window.pages.chats.isVisible()
+    assert window.header.chooser.title.text() == library.all()[0].title
+
+
+def test_a_demo_model_that_cannot_be_made_says_why(
+    qtbot: QtBot, window: MainWindow, fake_jobs: FakeJobs
+) -> None:
+    fake_jobs.failures[""] = ("The disk is full.", "Free some space.")
+    first = window.pages.get("chats")
+    assert isinstance(first, FirstStart)
+    first.state.button.click()
+    qtbot.waitUntil(lambda: first.failure.isVisible())
+    assert "The disk is full. Free some space." in first.failure.text()
+    assert first.state.button.isEnabled()
+
+
+def test_a_crashed_engine_is_told_and_restarted_by_the_banner(
+    qtbot: QtBot, window: MainWindow, fake_client: FakeClient
+) -> None:
+    fake_client.become_ready()
+    qtbot.waitUntil(lambda: window.header.chooser.unload_button.isVisible())
+    assert not window.banners.isVisible()
+    fake_client.crash()
+    qtbot.waitUntil(lambda: window.banners.failure.isVisible())
+    assert "ran out of memory" in window.banners.failure.text.text()
+    window.banners.failure.button.click()
+    qtbot.waitUntil(lambda: fake_client.state.phase == "ready")
+    qtbot.waitUntil(lambda: not window.banners.isVisible())
+
+
+def test_a_load_that_fails_says_why_and_can_be_tried_again(
+    qtbot: QtBot, window: MainWindow, service: EngineService, fake_client: FakeClient
+) -> None:
+    fake_client.load_error = ("a.gguf is truncated.", "Download it again.")
+    fake_client.load(Path("/models/a.gguf"), service_options(service))
+    qtbot.waitUntil(lambda: window.banners.failure.isVisible())
+    assert window.banners.failure.text.text() == "a.gguf is truncated. Download it again."
+    fake_client.load_error = None
+    window.banners.failure.button.click()
+    qtbot.waitUntil(lambda: fake_client.state.phase == "ready")
+
+
+def test_loading_can_be_stopped_in_the_header(
+    qtbot: QtBot, window: MainWindow, service: EngineService, fake_client: FakeClient
+) -> None:
+    fake_client.held = True
+    service.load(Path("/models/a.gguf"), service_options(service))
+    qtbot.waitUntil(lambda: window.header.chooser.cancel_button.isVisible())
+    assert window.status.bar.isVisible()
+    window.header.chooser.cancel_button.click()
+    qtbot.waitUntil(lambda: not window.header.chooser.cancel_button.isVisible())
+    assert service.state.phase == "stopped"
+
+
+def test_a_notice_is_told_once_until_it_is_dismissed(
+    qtbot: QtBot, window: MainWindow, fake_client: FakeClient
+) -> None:
+    for _ in range(3):
+        fake_client.notice("The cache is smaller than asked for.")
+    fake_client.notice("Another.")
+    qtbot.waitUntil(lambda: len(shown_notices(window)) == 2)
+    fake_client.notice("A third pushes the oldest out.")
+    qtbot.waitUntil(lambda: "A third pushes the oldest out." in shown_notices(window))
+    assert shown_notices(window) == ["Another.", "A third pushes the oldest out."]
+    for banner in window.banners.notices:
+        banner.close_button.click()
+    assert not window.banners.isVisible()
+
+
+def test_the_chooser_loads_by_keyboard(
+    qtbot: QtBot, window: MainWindow, library: "ModelLibrary", fake_client: FakeClient
+) -> None:
+    for name in ("a", "b"):
+        library.add(model_info(Path(f"/models/{name}.gguf")))
+    window.header.chooser.open_menu()
+    menu = window.findChild(ModelMenu)
+    assert menu is not None
+    for row in range(menu.list.count()):  # their files do not exist here
+        menu.list.item(row).setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+    QTest.keyClick(menu.list, Qt.Key.Key_Down)
+    QTest.keyClick(menu.list, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: fake_client.state.phase == "ready")
+    assert fake_client.state.model is not None
+    assert fake_client.state.model.path == "/models/b.gguf"
+    assert window.opener.last_model == library.by_path(Path("/models/b.gguf"))
+
+
+def test_a_model_dropped_anywhere_goes_to_the_page_of_models(
+    qtbot: QtBot, window: MainWindow, fake_jobs: FakeJobs, tmp_path: Path
+) -> None:
+    model = tmp_path / "some.gguf"
+    model.write_bytes(b"GGUF")
+    drag_over_and_drop(window, [model])
+    assert window.page == "models"
+    qtbot.waitUntil(lambda: ("inspect", str(model)) in fake_jobs.calls)
+
+
+def test_other_files_are_not_taken(window: MainWindow, tmp_path: Path) -> None:
+    window.show_page("chats")
+    drag_over_and_drop(window, [tmp_path / "letter.txt"])
+    assert window.page == "chats"
+
+
+def test_theme_and_font_size_follow_the_settings_at_once(
+    window: MainWindow, settings: "Settings", theme: Theme
+) -> None:
+    settings.set("theme", "dark")
+    assert theme.is_dark
+    settings.set("font_size", 14)
+    assert theme.font_size == 14
+
+
+def test_live_settings_reach_the_engine(
+    qtbot: QtBot, window: MainWindow, settings: "Settings", fake_client: FakeClient
+) -> None:
+    settings.set("policy", "lockstep-lfu")
+    assert not [call for call in fake_client.calls if call[0] == "set_policy"]
+    fake_client.become_ready()
+    settings.set("cache_fraction", 0.5)
+    settings.set("policy", "bevy+prefetch")
+    settings.set("link", "2GB/s")
+    assert ("set_cache_size", CacheSize(fraction=0.5)) in fake_client.calls
+    assert ("set_policy", "bevy+prefetch", False) in fake_client.calls
+    assert fake_client.calls[-1][0] == "set_link"
+
+
+def test_the_strip_shows_speed_hits_and_cache_while_replies_stream(
+    qtbot: QtBot, window: MainWindow, service: EngineService, fake_client: FakeClient
+) -> None:
+    fake_client.become_ready()
+    fake_client.reply = lambda request: "word " * 400
+    replies = [service.generate(HELLO) for _ in range(4)]
+    qtbot.waitUntil(lambda: window.status.speed.text().endswith("tok/s"), timeout=8000)
+    assert window.status.hits.text().endswith("%")
+    assert window.status.cache.text().endswith("GB")
+    assert window.rail.buttons["monitor"].busy
+    for reply in replies:
+        reply.stop()
+    qtbot.waitUntil(lambda: not window.rail.buttons["monitor"].busy)
+
+
+def test_closing_ends_replies_without_a_question_and_keeps_their_text(
+    qtbot: QtBot, window: MainWindow, service: EngineService, fake_client: FakeClient
+) -> None:
+    fake_client.become_ready()
+    reply = service.generate(HELLO)
+    qtbot.waitUntil(lambda: reply.n_tokens > 2)
+    with qtbot.waitSignal(window.closed):
+        window.close()
+    assert reply.result is not None
+    assert reply.result.reason == "cancelled"
+    assert reply.text
+    assert fake_client.closed
+
+
+def test_a_crash_report_is_told_with_its_folder(window: MainWindow, home: Path) -> None:
+    window.tell_of_report(str(home / "crash-reports" / "crash-1.txt"))
+    toast = window.findChild(Toast)
+    assert toast is not None
+    assert toast.isVisible()
+    assert toast.button.text() == "Open folder"
+
+
+def test_an_unreadable_memory_of_the_window_means_the_defaults(
+    open_window: Callable[[], MainWindow], settings: "Settings"
+) -> None:
+    settings.set("window_state", "{broken")
+    settings.set("window_geometry", "no base64 ±")
+    settings.set("last_page", "gone")
+    window = open_window()
+    assert window.page == "chats"
+    assert not window.area.dock.isVisible()
+
+
+def service_options(service: EngineService) -> EngineOptions:
+    return service.state.options or EngineOptions()
+
+
+def shown_notices(window: MainWindow) -> list[str]:
+    return [b.title.text() for b in window.banners.notices if b.isVisible()]
+
+
+def drag_over_and_drop(window: MainWindow, files: list[Path]) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in files])
+    place, action = QPointF(300, 300), Qt.DropAction.CopyAction
+    button, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(place, action, data, button, keys)
+    QApplication.sendEvent(window, enter)
+    if enter.isAccepted():
+        QApplication.sendEvent(window, QDropEvent(place, action, data, button, keys))
