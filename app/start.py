@@ -1,5 +1,6 @@
 """open_window(): the start of the app, in the order in which it happens, and its end."""
 
+import gc
 import os
 import signal
 import sys
@@ -66,6 +67,7 @@ def open_window(files: Sequence[Path] = ()) -> int:
         if files:
             window.add_models(files)
         QTimer.singleShot(0, library.look)  # after the first frame
+        QTimer.singleShot(0, _spare_the_collector)
         code = app.exec()
         window.close()  # where something else has ended the event loop
         restarts = window.restarts
@@ -73,6 +75,12 @@ def open_window(files: Sequence[Path] = ()) -> int:
     if restarts:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     return code
+
+
+def _spare_the_collector() -> None:
+    """Leave out what lives as long as the window: full collections would stop it for tens of ms."""
+    gc.collect()
+    gc.freeze()
 
 
 def _end_on_signals(window: MainWindow) -> None:

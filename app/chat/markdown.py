@@ -56,6 +56,11 @@ class Block:
             if token.type == "inline" and not token.children:
                 token.children = []
                 _MARKDOWN.inline.parse(token.content, _MARKDOWN, self._env, token.children)
+                for child in token.children:
+                    if (
+                        child.type == "text_special"
+                    ):  # an escape or entity; a whole parse joins them
+                        child.type = "text"
                 token.children = list(_with_bare_links(token.children))
         return str(_MARKDOWN.renderer.render(self._tokens, _MARKDOWN.options, self._env)).strip()
 

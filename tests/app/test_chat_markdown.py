@@ -41,6 +41,19 @@ def test_a_text_that_streams_ends_as_the_same_blocks_as_the_whole(
     assert shown(splitter.blocks) == shown(blocks_of(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        (r"# 1\. Rome", "<h1>1. Rome</h1>"),
+        (r"\*not\* *so* \[x\]", "<p>*not* <em>so</em> [x]</p>"),
+        ("AT&amp;T &copy; 1 < 2", "<p>AT&amp;T © 1 &lt; 2</p>"),
+        (r"`a\*b` \<br\>", r"<p><code>a\*b</code> &lt;br&gt;</p>"),
+    ],
+)
+def test_escapes_and_entities_are_what_they_stand_for(text: str, html: str) -> None:
+    assert "".join(block.html() for block in blocks_of(text)) == html
+
+
 def test_finished_blocks_are_not_read_again() -> None:
     splitter = BlockSplitter()
     splitter.feed("one\n\ntwo\n\nthree\n")
