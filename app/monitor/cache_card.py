@@ -1,5 +1,7 @@
 """CacheCard: the size of the expert cache, changed while text streams."""
 
+import math
+
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
@@ -8,6 +10,7 @@ from app.language import tr
 from app.models.machine_memory import MachineMemory, machine_memory
 from app.monitor.cache_slider import CacheMarks, CacheSlider
 from app.monitor.title import Title
+from app.settings.options import BY_NAME
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_M, SPACE_S, SPACE_XS, Theme
 from app.widgets.card import Card
@@ -23,6 +26,7 @@ MEMORY_MS = 10_000  # how old what is known of free memory may be
 # Left to the system and other programs: the larger of the two.
 _SPARE_SHARE = 0.08
 _SPARE_BYTES = 512 << 20
+_PARTS = 10_000  # so fine is a share of all experts
 
 
 class CacheCard(Card):
@@ -136,15 +140,22 @@ class CacheCard(Card):
     def _on_send(self) -> None:
         if self._info is None or self._wanted is None:
             return
-        wanted, self._wanted = self._wanted, None
-        everything = wanted >= self._info.experts_total_bytes
-        self._service.set_cache_size(CacheSize() if everything else CacheSize(n_bytes=wanted))
+        share, self._wanted = self._share_of(self._wanted), None
+        self._service.set_cache_size(CacheSize() if share >= 1 else CacheSize(fraction=share))
 
     def _on_remember(self) -> None:
         """The next load begins with this size."""
         if self._info is not None and not self.slider.isSliderDown():
-            share = self.slider.n_bytes / max(1, self._info.experts_total_bytes)
-            self._settings.set("cache_fraction", round(min(1.0, max(0.01, share)), 4))
+            share = self._share_of(self.slider.n_bytes)
+            if share >= BY_NAME["cache_fraction"].low:
+                self._settings.set("cache_fraction", share)
+
+    def _share_of(self, n_bytes: int) -> float:
+        """As settings keep it, so that both mean the same size; not below the minimum."""
+        assert self._info
+        total = max(1, self._info.experts_total_bytes)
+        least = math.ceil(self._info.min_cache_bytes / total * _PARTS)
+        return min(_PARTS, max(least, round(n_bytes / total * _PARTS))) / _PARTS
 
     def _on_cache_changed(self, change: CacheChange) -> None:
         if self._info is None:

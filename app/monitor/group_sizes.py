@@ -117,7 +117,7 @@ class GroupSizes(QWidget):
             bar = QRectF(x + gap, plot.bottom() - height, room - 2 * gap, height)
             painter.fillRect(bar, look.compute)
             text = f"{share:.0%}"
-            if share >= 0.005 and small.horizontalAdvance(text) <= room:
+            if share >= 0.005 and small.horizontalAdvance(text) + 6 <= room:
                 painter.setPen(look.text)
                 above = bar.top() - small.height() - 1 >= plot.top() - small.height()
                 y = bar.top() - 2 if above and bar.top() > plot.top() + small.height() else 0

@@ -7,8 +7,8 @@ _WORDS = {
     "bevy": "Requests whose experts are here run ahead, and so reveal what to read next. Nothing "
     "is guessed.",
     "bevy+prefetch": "Runahead; an idle link also reads what the next layer will probably want.",
-    "lockstep-lfu": "All requests wait at each layer until every missing expert has arrived. "
-    "What was used most often stays in the cache.",
+    "lockstep-lfu": "All requests wait at each layer until every missing expert is there. The most "
+    "used ones stay in the cache.",
     "llama.cpp": "All requests wait at each layer. Each layer keeps the experts that it used last.",
     "mixtral-offloading": "Lockstep, and guesses the next layer's experts by asking its router "
     "early.",

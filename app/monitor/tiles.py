@@ -111,11 +111,11 @@ class Tiles(QWidget):
         return rows * self._tile_height() + (rows - 1) * _GAP
 
     def sizeHint(self) -> QSize:  # noqa: N802, Qt's name
-        """One row."""
-        return QSize(6 * (_LEAST_WIDTH + _GAP), self.heightForWidth(self.width()))
+        """One row; `heightForWidth` says what more take."""
+        return QSize(6 * (_LEAST_WIDTH + _GAP), self._tile_height())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802, Qt's name
-        """All rows."""
+        """One row."""
         return QSize(2 * (_LEAST_WIDTH + _GAP), self._tile_height())
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, Qt's name

@@ -95,11 +95,11 @@ class Timeline(QWidget):
 
     def sizeHint(self) -> QSize:  # noqa: N802, Qt's name
         """What is needed; it takes what it gets."""
-        return QSize(600, 150)
+        return QSize(600, 112)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802, Qt's name
         """Still readable."""
-        return QSize(220, 150)
+        return QSize(220, 112)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, Qt's name
         """Draw what is in view."""

@@ -8,9 +8,10 @@ from PySide6.QtCore import QRectF
 from app.language import tr
 from app.monitor.look import Look
 
-_DEVICE_SHARE = 0.44  # of the height of all lanes
+_DEVICE_SHARE = 0.4  # of the height of all lanes
 _MOST_READER = 18.0
 _GAP = 2.0
+_LOW = 110.0  # with less for all lanes, gaps are thinner
 
 
 class TimelineLayout(msgspec.Struct, frozen=True):
@@ -45,8 +46,8 @@ class TimelineLayout(msgspec.Struct, frozen=True):
         axis = QRectF(left, height - line - 6, across, line + 6)
         room = max(20.0, axis.top() - strip.bottom() - 4)
         n = max(1, len(readers))
-        each = max(2.0, min(_MOST_READER, (room * (1 - _DEVICE_SHARE) - _GAP * n) // n))
-        gap = _GAP if each > 3 else 1.0
+        gap = _GAP if room > _LOW else 1.0
+        each = max(2.0, min(_MOST_READER, (room * (1 - _DEVICE_SHARE) - gap * n) // n))
         device = QRectF(left, strip.bottom(), across, max(10.0, room - n * (each + gap) - gap))
         lanes, labels = {}, [(QRectF(0, device.top(), left - 6, device.height()), names[0])]
         top = device.bottom() + 2 * gap

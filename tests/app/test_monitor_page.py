@@ -12,6 +12,7 @@ from app.engine_service import EngineService
 from app.monitor import cache_card, monitor_page
 from app.monitor.monitor_page import MonitorPage
 from app.settings.settings import Settings
+from app.theme.style_sheet import style_sheet
 from app.theme.theme import Theme
 from engine.cache_size import CacheSize
 from engine.link_speed import LinkSpeed
@@ -174,7 +175,8 @@ def test_dragging_the_slider_resizes_the_cache_while_text_streams(
     assert asked[-1].bytes_of(EXPERTS_BYTES) == pytest.approx(0.7 * EXPERTS_BYTES, rel=0.02)
     assert "70%" in page.cache_card.size_label.text()
     assert not page.cache_card.reason.isVisible()
-    qtbot.waitUntil(lambda: settings.get("cache_fraction") == pytest.approx(0.7, abs=0.02))
+    qtbot.waitUntil(lambda: settings.cache == service.cache)
+    assert settings.get("cache_fraction") == pytest.approx(0.7, abs=0.02)
     assert page.history.markers[-1].kind == "cache"
 
 
@@ -325,10 +327,13 @@ def test_a_narrow_page_has_fewer_columns(
 
 
 def test_the_smallest_window_shows_everything_without_scrolling(
-    qtbot: QtBot, make_page: Callable[..., MonitorPage]
+    qtbot: QtBot, make_page: Callable[..., MonitorPage], theme: Theme
 ) -> None:
     page = make_page(1020, 640)
-    assert page.scroll_area.verticalScrollBar().maximum() == 0
+    page.setFont(theme.text_font())
+    page.setStyleSheet(style_sheet(theme.palette, theme.font_size, dark=False))
+    bar = page.scroll_area.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() == 0)
 
 
 def test_the_heat_map_says_which_expert_is_under_the_pointer(
