@@ -83,7 +83,8 @@ class Tiles(QWidget):
         self.tiles = tiles_of(None)
         self._value_font = QFont()
         self._on_theme_changed()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        # As high as its rows: fixed, it would stay as high as one.
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         theme.changed.connect(self._on_theme_changed)
 
     def show_tiles(self, tiles: list[Tile]) -> None:

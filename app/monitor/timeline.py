@@ -210,6 +210,8 @@ class Timeline(QWidget):
         painter.setPen(self.look.muted)
         for place in wide.tolist():
             record = lane.records[place]
+            if int(record["event"]) == Event.WAVE and int(record["request"]) >= 0:
+                continue  # of a prompt, whose name stands here
             left, right = layout.x(int(lane.begins[place]), int(lane.ends[place]), begin, end)
             layer = int(record["layer"])
             text = f"{layer}" if layer >= 0 else names.get(Event(int(record["event"])), "")

@@ -324,6 +324,7 @@ def test_a_narrow_page_has_fewer_columns(
     qtbot.waitUntil(lambda: overlapping() == [])
     assert all(part.isVisible() for part in parts)
     assert all(layout.rect().contains(place) for place in places())
+    assert page.tiles.height() == page.tiles.heightForWidth(page.tiles.width())
 
 
 def test_the_smallest_window_shows_everything_without_scrolling(
