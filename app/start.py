@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import shiboken6
 from PySide6.QtCore import QTimer
 
 from app import folders
@@ -71,7 +72,7 @@ def open_window(files: Sequence[Path] = ()) -> int:
         code = app.exec()
         window.close()  # where something else has ended the event loop
         restarts = window.restarts
-        del window
+        shiboken6.delete(window)  # with all its parts, while what they use is there
     if restarts:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     return code

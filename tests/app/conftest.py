@@ -15,11 +15,24 @@ from app.engine_service import EngineService
 from app.theme.theme import Theme
 from tests.helpers.fake_client import FakeClient
 from tests.helpers.fake_jobs import FakeJobs
+from tests.helpers.widgets import delete_all, delete_widgets
 
 if TYPE_CHECKING:
     from app.data.conversations import Conversations
     from app.models.library import ModelLibrary
     from app.settings.settings import Settings
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_outlives_the_tests(qapp: QApplication) -> Iterator[None]:
+    yield
+    delete_all()
+
+
+@pytest.fixture(autouse=True)
+def no_widget_outlives_its_test(qapp: QApplication) -> Iterator[None]:
+    yield
+    delete_widgets()
 
 
 @pytest.fixture(autouse=True)

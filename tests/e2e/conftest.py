@@ -12,6 +12,19 @@ from PySide6.QtWidgets import QApplication
 
 from tests.e2e.real_app import RealApp, engine_pids
 from tests.helpers.models import tiny_model
+from tests.helpers.widgets import delete_all, delete_widgets
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_outlives_the_tests(qapp: QApplication) -> Iterator[None]:
+    yield
+    delete_all()
+
+
+@pytest.fixture(autouse=True)
+def no_widget_outlives_its_test(qapp: QApplication) -> Iterator[None]:
+    yield
+    delete_widgets()
 
 
 @pytest.fixture(autouse=True)
