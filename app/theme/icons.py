@@ -11,6 +11,7 @@ from app.resource_folder import resource_folder
 
 SIZES = (16, 20, 24, 32, 48)
 SCALES = (1, 2)
+DISABLED_OPACITY = 0.5
 
 
 def draw_icon(name: str, colour: str, disabled: str, selected: str = "") -> QIcon:
@@ -19,7 +20,8 @@ def draw_icon(name: str, colour: str, disabled: str, selected: str = "") -> QIco
     for size in SIZES:
         for scale in SCALES:
             icon.addPixmap(draw_pixmap(name, colour, size, scale))
-            icon.addPixmap(draw_pixmap(name, disabled, size, scale), QIcon.Mode.Disabled)
+            faint = draw_pixmap(name, disabled, size, scale, opacity=DISABLED_OPACITY)
+            icon.addPixmap(faint, QIcon.Mode.Disabled)
             if selected:
                 on = draw_pixmap(name, selected, size, scale)
                 icon.addPixmap(on, QIcon.Mode.Normal, QIcon.State.On)
@@ -27,13 +29,16 @@ def draw_icon(name: str, colour: str, disabled: str, selected: str = "") -> QIco
     return icon
 
 
-def draw_pixmap(name: str, colour: str, size: int, scale: float) -> QPixmap:
+def draw_pixmap(
+    name: str, colour: str, size: int, scale: float, *, opacity: float = 1.0
+) -> QPixmap:
     """One picture of `size` logical pixels."""
     pixmap = QPixmap(round(size * scale), round(size * scale))
     pixmap.setDevicePixelRatio(scale)
     pixmap.fill(Qt.GlobalColor.transparent)
     svg = _source(name).replace(b"currentColor", colour.encode())
     painter = QPainter(pixmap)
+    painter.setOpacity(opacity)
     QSvgRenderer(QByteArray(svg)).render(painter, QRectF(0, 0, size, size))
     painter.end()
     return pixmap

@@ -73,7 +73,7 @@ class Theme(QObject):
         key = (name, role, selected)
         if key not in self._icons:
             chosen = self.colour(selected) if selected else ""
-            self._icons[key] = draw_icon(name, self.colour(role), self.palette.border, chosen)
+            self._icons[key] = draw_icon(name, self.colour(role), self.palette.muted, chosen)
         return self._icons[key]
 
     def colour(self, role: str) -> str:
