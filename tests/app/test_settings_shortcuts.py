@@ -36,6 +36,7 @@ def window(
     window = MainWindow(service, conversations, library, settings, theme)
     conversations.create(title="so that this is no first start")
     qtbot.addWidget(window)
+    window.show()
     for page in PAGES:
         window.show_page(page.name)
     yield window

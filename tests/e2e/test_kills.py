@@ -157,7 +157,10 @@ def test_a_full_disk_is_told_and_what_was_written_stays(
     assert not app.service.replies, "what is not saved is not sent"
     assert [message.text for message in view.chat.messages] == before
 
+    recovered: list[bool] = []
+    app.conversations.recovered.connect(lambda: recovered.append(True))
     filler.unlink()
+    wait_until(lambda: recovered, "what waits is saved once there is room", 30)
     view.composer.button.click()
     wait_until(lambda: len(view.chat.messages) == 4, "it is sent")
     wait_until(lambda: not app.service.replies, "it is answered")
