@@ -25,17 +25,17 @@ INSTALLED := $(VENV)/.installed
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make setup      build everything into $(VENV) (checks the system's packages first)"
-	@echo "make run        start Runahead (without a display: its demo in the terminal)"
-	@echo "make test       lint, native tests, Python tests"
-	@echo "make lint       ruff, mypy --strict, clang-format, without changing a file"
-	@echo "make format     let ruff and clang-format rewrite the files"
-	@echo "make sanitize   native tests under the address, undefined-behaviour and thread sanitizers"
-	@echo "make bench      measure the presets against each other; MODEL=file.gguf, else one is made (4.2 GB)"
+	@echo "make setup        build everything into $(VENV) (checks the system's packages first)"
+	@echo "make run          start Runahead (without a display: its demo in the terminal)"
+	@echo "make test         lint, native tests, Python tests"
+	@echo "make lint         ruff, mypy --strict, clang-format, without changing a file"
+	@echo "make format       let ruff and clang-format rewrite the files"
+	@echo "make sanitize     native tests under the address, undefined-behaviour and thread sanitizers"
+	@echo "make bench        measure the presets against each other; MODEL=file.gguf, else one is made (4.2 GB)"
 	@echo "make bench-app    measure how quick the window is, while 16 chats stream"
 	@echo "make bench-llama  measure against llama.cpp itself, all weights in memory"
 	@echo "make screenshots  every page of the window, light and dark, into docs/screenshots"
-	@echo "make clean      remove build/ (and $(VENV) with it: make clean VENV_TOO=1)"
+	@echo "make clean        remove build/ (and $(VENV) with it: make clean VENV_TOO=1)"
 
 setup: $(INSTALLED)
 	@echo "Ready. make run starts Runahead."
