@@ -2,28 +2,13 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from tests.helpers.family_checks import F32_LIMIT, QUANTISED_LIMIT, check_first_choices, errors
 from tests.helpers.llama_reference import reference_logits
 from tests.helpers.models import FILE_TYPES, tiny_model
 from tests.helpers.native_runs import logits_of, open_engine, text_tokens
 
-# Normalised mean squared error that rounding may make.
-LIMIT = {type: 1e-6 if type == "f32" else 1e-3 for type in FILE_TYPES}
-
-
-def errors(ours: NDArray[np.float32], reference: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Mean squared error of each position, relative to the reference's mean square."""
-    return np.mean((ours - reference) ** 2, axis=1, dtype=np.float64) / np.mean(reference**2)
-
-
-def check_first_choices(ours: NDArray[np.float32], reference: NDArray[np.float32]) -> None:
-    """Where the reference is surer of its first token than the noise, ours is the same."""
-    noise = 2 * np.abs(ours - reference).max(axis=1)
-    two_best = np.sort(reference, axis=1)[:, -2:]
-    sure = two_best[:, 1] - two_best[:, 0] > noise
-    assert sure.mean() > 0.5
-    assert (ours.argmax(axis=1) == reference.argmax(axis=1))[sure].all()
+LIMIT = {type: F32_LIMIT if type == "f32" else QUANTISED_LIMIT for type in FILE_TYPES}
 
 
 @pytest.mark.parametrize("store", ["pack", "gguf"])

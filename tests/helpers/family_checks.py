@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine._native import Engine
 from tests.helpers.llama_reference import reference_logits
 from tests.helpers.native_runs import finish, logits_of, open_engine, text_tokens
 
@@ -74,21 +75,26 @@ def _same(ours: NDArray[np.float32], expected: NDArray[np.float32], how: str) ->
     np.testing.assert_array_equal(ours, expected, err_msg=how)
 
 
-def _beside_others(engine: Any, n: int) -> NDArray[np.float32]:
-    """The request's logits, decoded with n - 1 others of other lengths."""
+def _beside_others(engine: Engine, n: int) -> NDArray[np.float32]:
+    return logits_beside_others(engine, PROMPT, FORCED, n, others_tokens=20)
+
+
+def logits_beside_others(
+    engine: Engine, prompt: list[int], forced: list[int], n: int, others_tokens: int
+) -> NDArray[np.float32]:
+    """A request's logits, decoded with n - 1 others of other lengths, `others_tokens` of each."""
     options: dict[str, Any] = {"keep_logits": True, "ignore_end": True}
     others = [
         engine.submit(
             text_tokens(5 + 17 * i, seed=10 + i),
-            max_tokens=20,
-            forced=text_tokens(20, seed=i),
+            max_tokens=others_tokens,
+            forced=text_tokens(others_tokens, seed=i),
             **options,
         )
         for i in range(n - 1)
     ]
-    request = engine.submit(PROMPT, forced=FORCED, max_tokens=len(FORCED), **options)
+    request = engine.submit(prompt, forced=forced, max_tokens=len(forced), **options)
     finish(engine, [request, *others])
     for other in others:
         engine.take_logits(other)
-    logits: NDArray[np.float32] = engine.take_logits(request)
-    return logits
+    return engine.take_logits(request)
