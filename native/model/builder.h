@@ -24,9 +24,8 @@ namespace runahead {
 // Index of the zeros among Source::kState.
 constexpr int32_t kZeros = -1;
 
-// What a session keeps of a layer, and its masks: Source::kSession has index kSessionParts *
-// request
-// + part.
+// What a session keeps of a layer, and its masks: Source::kSession has index
+// kSessionParts * request + part.
 enum SessionPart : int32_t {
   kKeys,
   kValues,

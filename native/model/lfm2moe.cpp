@@ -35,21 +35,19 @@ class Lfm2Moe final : public Decoder {
   }
 
   std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const override {
-    const LayerHparams& l = h.layer(il);
-    TensorSpecs mixer{{"shortconv.conv.weight", {h.conv_kernel, h.n_embd}, true, false, true},
-                      matrix_of("shortconv.in_proj", h.n_embd, int64_t{3} * h.n_embd),
-                      matrix_of("shortconv.out_proj", h.n_embd, h.n_embd)};
-    if (!l.recurrent) {
-      mixer =
-          joined({attention_tensors(h, il),
-                  {vector_of("attn_q_norm", l.head_dim), vector_of("attn_k_norm", l.head_dim)}});
+    if (!h.layer(il).recurrent) {
+      return Decoder::layer_tensors(h, il);
     }
     return joined({{vector_of("attn_norm", h.n_embd), vector_of("ffn_norm", h.n_embd)},
-                   mixer,
+                   {{"shortconv.conv.weight", {h.conv_kernel, h.n_embd}, true, false, true},
+                    matrix_of("shortconv.in_proj", h.n_embd, int64_t{3} * h.n_embd),
+                    matrix_of("shortconv.out_proj", h.n_embd, h.n_embd)},
                    ffn_tensors(h, il)});
   }
 
  protected:
+  TensorSpecs qk_norms(const LayerHparams& l) const override { return head_norms(l); }
+
   // The file calls the last norm after the embedding.
   static constexpr const char* kOutputNorm = "token_embd_norm";
   const char* output_norm() const override { return kOutputNorm; }

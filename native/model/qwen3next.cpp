@@ -96,12 +96,11 @@ class Qwen35Moe : public Decoder {
   }
 
   static TensorSpecs gated_attention_tensors(const Hparams& h, const LayerHparams& l) {
-    return {matrix_of("attn_q", h.n_embd, int64_t{2} * l.n_embd_q()),
-            matrix_of("attn_k", h.n_embd, l.n_embd_k()),
-            matrix_of("attn_v", h.n_embd, l.n_embd_v()),
-            vector_of("attn_q_norm", l.head_dim),
-            vector_of("attn_k_norm", l.head_dim),
-            matrix_of("attn_output", l.n_embd_q(), h.n_embd)};
+    return joined(
+        {{matrix_of("attn_q", h.n_embd, int64_t{2} * l.n_embd_q()),
+          matrix_of("attn_k", h.n_embd, l.n_embd_k()), matrix_of("attn_v", h.n_embd, l.n_embd_v()),
+          matrix_of("attn_output", l.n_embd_q(), h.n_embd)},
+         head_norms(l)});
   }
 };
 
