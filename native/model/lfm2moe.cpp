@@ -58,18 +58,14 @@ class Lfm2Moe final : public Decoder {
     }
     ggml_context* ctx = b.ctx();
     ggml_tensor* all = b.linear("shortconv.in_proj", x);
-    const auto third = [&](int64_t i) {
-      return ggml_view_2d(ctx, all, x->ne[0], b.n(), all->nb[1],
-                          static_cast<size_t>(i * x->ne[0]) * all->nb[0]);
-    };
+    const auto third = [&](int64_t i) { return b.part(all, i * x->ne[0], x->ne[0]); };
     ggml_tensor* gated = ggml_mul(ctx, third(0), third(2));
     const bool decode = b.attention().decode;
     const int64_t step = decode ? 1 : b.n();
     ggml_tensor* found = nullptr;
     for (int64_t i = 0; i < b.n(); i += step) {
-      ggml_tensor* columns = ggml_view_2d(ctx, gated, gated->ne[0], step, gated->nb[1],
-                                          static_cast<size_t>(i) * gated->nb[1]);
-      ggml_tensor* y = short_convolution(b, i, columns, b.weight("shortconv.conv.weight"));
+      ggml_tensor* y =
+          short_convolution(b, i, b.columns(gated, i, step), b.weight("shortconv.conv.weight"));
       found = found == nullptr ? y : ggml_concat(ctx, found, y, 1);
     }
     return b.linear("shortconv.out_proj", ggml_mul(ctx, found, third(1)));

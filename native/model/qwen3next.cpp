@@ -150,9 +150,7 @@ class Qwen3Next final : public Qwen35Moe {
   }
   // Of each K head `n` values from `first`: [n_k_head * n, n]
   static ggml_tensor* part(Builder& b, ggml_tensor* x, int64_t first, int64_t n) {
-    ggml_tensor* view = ggml_view_3d(b.ctx(), x, n, x->ne[1], x->ne[2], x->nb[1], x->nb[2],
-                                     static_cast<size_t>(first) * x->nb[0]);
-    return ggml_cont_2d(b.ctx(), view, n * x->ne[1], x->ne[2]);
+    return ggml_cont_2d(b.ctx(), b.part(x, first, n), n * x->ne[1], x->ne[2]);
   }
 };
 
