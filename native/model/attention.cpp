@@ -104,10 +104,9 @@ ggml_tensor* grouped_query_attention(Builder& b, ggml_tensor* x) {
       return heads_of(b, name, x, head_dim, n_head);
     }
     const int64_t width = head_dim * n_head;
-    ggml_tensor* part = ggml_view_2d(b.ctx(), all, width, b.n(), all->nb[1],
-                                     static_cast<size_t>(used) * all->nb[0]);
+    ggml_tensor* part = ggml_cont(b.ctx(), b.part(all, used, width));
     used += width;
-    return as_heads(b, name, ggml_cont(b.ctx(), part), head_dim, n_head);
+    return as_heads(b, name, part, head_dim, n_head);
   };
   ggml_tensor* q = rope(b, heads("attn_q", l.head_dim, l.n_head), factors);
   ggml_tensor* k = rope(b, heads("attn_k", l.head_dim, l.n_head_kv), factors);
@@ -121,12 +120,8 @@ ggml_tensor* gated_attention(Builder& b, ggml_tensor* x) {
   ggml_context* ctx = b.ctx();
   ggml_tensor* both = b.linear("attn_q", x);  // [2 * head_dim * n_head, n]
   both = ggml_reshape_3d(ctx, both, int64_t{2} * l.head_dim, l.n_head, b.n());
-  const auto half = [&](int64_t i) {
-    return ggml_view_3d(ctx, both, l.head_dim, l.n_head, b.n(), both->nb[1], both->nb[2],
-                        static_cast<size_t>(i * l.head_dim) * both->nb[0]);
-  };
-  ggml_tensor* q = rope(b, b.norm("attn_q_norm", half(0)));
-  ggml_tensor* gate = ggml_cont_2d(ctx, half(1), l.n_embd_q(), b.n());
+  ggml_tensor* q = rope(b, b.norm("attn_q_norm", b.part(both, 0, l.head_dim)));
+  ggml_tensor* gate = ggml_cont_2d(ctx, b.part(both, l.head_dim, l.head_dim), l.n_embd_q(), b.n());
   ggml_tensor* k = rope(b, heads_of(b, "attn_k", x, l.head_dim, l.n_head_kv));
   ggml_tensor* v = heads_of(b, "attn_v", x, l.head_dim_v, l.n_head_kv);
   ggml_tensor* found = attend(b, q, k, v, {attention_scale(b)});

@@ -1,12 +1,18 @@
 #include "model/decoder.h"
 
 #include "model/attention.h"
-#include "model/tensors.h"
 
 namespace runahead {
 
 std::vector<TensorSpec> Decoder::model_tensors(const Hparams& h) const {
   return embedding_tensors(h);
+}
+
+std::vector<TensorSpec> Decoder::layer_tensors(const Hparams& h, int32_t il) const {
+  return joined({{vector_of("attn_norm", h.n_embd), vector_of(ffn_norm(), h.n_embd)},
+                 attention_tensors(h, il),
+                 qk_norms(h.layer(il)),
+                 ffn_tensors(h, il)});
 }
 
 ggml_tensor* Decoder::embed(Builder& b, ggml_tensor* tokens) const {

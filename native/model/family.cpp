@@ -117,7 +117,7 @@ std::unique_ptr<Family> make_family(const GgufFile& file) {
                   "; supported: " + supported_names());
 }
 
-GgufExperts family_experts(const GgufFile& file, const Family&, const Hparams& h) {
+GgufExperts family_experts(const GgufFile& file, const Hparams& h) {
   const std::vector<ExpertRole> roles = expert_roles(h);
   const std::vector<std::array<int64_t, 2>> shapes = expert_shapes(h);
   GgufExperts experts = find_experts(file, h.n_layer(), h.n_expert, roles);
@@ -174,7 +174,7 @@ std::string why_unsupported(const GgufFile& file) {
   try {
     const std::unique_ptr<Family> family = make_family(file);
     const Hparams h = family->read_hparams(file);
-    (void)family_experts(file, *family, h);
+    (void)family_experts(file, h);
     check_tokens(file);
     check_tensors(file, *family, h);
     return "";

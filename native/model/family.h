@@ -64,8 +64,7 @@ class Family {
 
 // The experts of every job, with the shapes that the sizes demand. Throws Error naming the file,
 // the tensor and what is wrong.
-[[nodiscard]] GgufExperts family_experts(const GgufFile& file, const Family& family,
-                                         const Hparams& h);
+[[nodiscard]] GgufExperts family_experts(const GgufFile& file, const Hparams& h);
 
 // Throws Error when a tensor of the layers is missing, has another shape, or would be ignored:
 // then the file is of a variant that would give wrong results.

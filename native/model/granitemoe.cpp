@@ -3,7 +3,6 @@
 
 #include "model/decoder.h"
 #include "model/hparams_reader.h"
-#include "model/tensors.h"
 
 namespace runahead {
 namespace {
@@ -26,13 +25,6 @@ class GraniteMoe final : public Decoder {
       h.n_ff_expert = h.layers.front().n_ff;
     }
     return reader.finish(std::move(h));
-  }
-
-  std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const override {
-    return joined({{vector_of("attn_norm", h.n_embd)},
-                   attention_tensors(h, il),
-                   {vector_of("ffn_norm", h.n_embd)},
-                   moe_tensors(h)});
   }
 };
 

@@ -94,7 +94,8 @@ struct Hparams {
   Gating gating = Gating::kSoftmax;
   bool normalise_weights = true;  // of a token's experts, to sum 1
   float weights_scale = 1.0F;
-  int32_t n_group = 1;  // of experts; only the best groups are chosen from
+  bool has_choice_bias = false;  // exp_probs_b may be there, which decides who is chosen only
+  int32_t n_group = 1;           // of experts; only the best groups are chosen from
   int32_t n_group_used = 1;
 
   float embedding_scale = 1.0F;
