@@ -28,10 +28,12 @@ from app.chat.context_counter import ContextCounter
 from app.chat.find_bar import FindBar
 from app.chat.room_choice import RoomChoice
 from app.chat.sampling_choice import chosen
+from app.chat.thinking import answer_of
 from app.chat.transcript_view import TranscriptView
 from app.data.conversation import Message
 from app.language import tr
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
+from app.widgets.announce import announce
 from app.widgets.banner import Banner
 from app.widgets.empty_state import EmptyState
 from app.widgets.labels import ElidedLabel, set_kind
@@ -248,6 +250,8 @@ class ChatView(QFrame):
         if self.isVisible():
             rows.refresh_all()
             self.transcript.update_rows()
+            if not self.chat.is_busy and self.chat.messages:
+                announce(self.transcript, answer_of(self.chat.messages[-1].text))
         else:
             self._is_stale = True
 
