@@ -136,15 +136,7 @@ class RunIndex(QObject):
         old, self._runs = self._runs, {}
         for run in runs:
             known = old.get(run.name)
-            same = (
-                known
-                and known.figures
-                and (known.n_bytes, known.state)
-                == (
-                    run.n_bytes,
-                    run.state,
-                )
-            )
+            same = known is not None and _same(known, run)
             self._runs[run.name] = known if known and same else _keeping_figures(run, known)
         for name in [n for n in self._readers if not self._is_running(n)]:
             del self._readers[name]
