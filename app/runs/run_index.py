@@ -74,7 +74,7 @@ class RunIndex(QObject):
             return
 
         def look(task: Task) -> tuple[list[RunSummary], int]:
-            gone = prune(self._folder, keep_runs, keep_bytes) if self._folder.is_dir() else []
+            gone = prune(self._folder, keep_runs, keep_bytes)
             return [read_summary(each) for each in run_folders(self._folder)], len(gone)
 
         self._listing = self._background.run(look, self._on_listed, self._on_not_listed)
