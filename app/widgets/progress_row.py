@@ -11,7 +11,7 @@ from app.widgets.share_bar import ShareBar
 
 
 class ProgressRow(QWidget):
-    """A line of text over a bar; `cancellable` adds a button.
+    """A line of text over a bar, and a button to stop with.
 
     Signals:
         cancelled: The button was pressed.
@@ -19,20 +19,12 @@ class ProgressRow(QWidget):
 
     cancelled = Signal()
 
-    def __init__(
-        self,
-        theme: Theme,
-        text: str = "",
-        *,
-        cancellable: bool = True,
-        parent: QWidget | None = None,
-    ) -> None:
+    def __init__(self, theme: Theme, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.text = ElidedLabel(text)
         self.share = label(role="small")
         self.bar = ShareBar()
         self.cancel_button = IconButton(theme, "close", tr("Cancel"), size=14)
-        self.cancel_button.setVisible(cancellable)
         self.cancel_button.clicked.connect(self.cancelled)
         words = QHBoxLayout()
         words.addWidget(self.text, 1)
