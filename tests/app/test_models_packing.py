@@ -17,13 +17,6 @@ from tests.helpers.fake_jobs import FakeJobs, model_info
 
 
 @pytest.fixture
-def library(qtbot: QtBot, tmp_path: Path) -> Iterator[ModelLibrary]:
-    library = ModelLibrary(tmp_path / "models.json")
-    yield library
-    library.close()
-
-
-@pytest.fixture
 def packing(service: EngineService, library: ModelLibrary) -> Iterator[Packing]:
     packing = Packing(service, library)
     yield packing
