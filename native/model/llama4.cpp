@@ -22,8 +22,11 @@ class Llama4 final : public Decoder {
   Hparams read_hparams(const GgufFile& file) const override {
     const HparamsReader reader(file);
     Hparams h = reader.common();
-    if (reader.positive_or("attention.sliding_window", kChunk, INT32_MAX) != kChunk) {
-      reader.fail(ErrorCode::kUnsupported, "attention.sliding_window", "is not 8192");
+    const int32_t chunk = reader.size_or("attention.sliding_window", kChunk, INT32_MAX);
+    if (chunk != kChunk) {
+      reader.fail(ErrorCode::kUnsupported, "attention.sliding_window",
+                  "is " + std::to_string(chunk) + "; only chunks of " + std::to_string(kChunk) +
+                      " positions are supported");
     }
     h.attention_scale = reader.number("attention.scale", 0.0, 0.0, 1e6);
     h.gating = Gating::kSigmoidOfChosen;

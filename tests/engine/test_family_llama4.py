@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.model_info import inspect_model
 from tests.helpers.family_checks import (
     F32_LIMIT,
     QUANTISED_LIMIT,
@@ -16,6 +17,7 @@ from tests.helpers.family_checks import (
     logits_beside_others,
 )
 from tests.helpers.family_models import (
+    Setting,
     attention,
     experts,
     gated_ffn,
@@ -32,10 +34,10 @@ CHUNK = 8192
 CONTEXT = CHUNK + 512
 
 
-def model(type: str, variant: str = "scout", n_used: int = 1) -> Path:
+def model(type: str, variant: str = "scout", n_used: int = 1, **options: Setting) -> Path:
     """The fourth layer looks at everything; behind it is one with a chunk again."""
-    # Weights far from 1; quantised, sure choices: a tie decided the other way is no difference worth
-    # looking at.
+    # Weights far from 1; quantised, sure choices: a tie decided the other way is no difference
+    # worth looking at.
     router_gain = 1.0 if type == "f32" else 4.0
     step, n_expert = {"scout": (1, 16), "maverick": (2, 128)}[variant]
     settings = usual_settings(N_LAYER, N_EMBD, N_HEAD, N_HEAD_KV, n_expert, n_used) | {
@@ -46,6 +48,7 @@ def model(type: str, variant: str = "scout", n_used: int = 1) -> Path:
         "attention.layer_norm_rms_epsilon": 1e-5,
         "rope.dimension_count": HEAD_DIM,
         "rope.freq_base": 500000.0,
+        **options,
     }
     tensors = head(N_EMBD)
     if variant == "scout":
@@ -66,6 +69,17 @@ def model(type: str, variant: str = "scout", n_used: int = 1) -> Path:
 
 
 VARIANTS = [("scout", 1), ("scout", 3), ("maverick", 1)]
+
+
+@pytest.mark.parametrize(("variant", "n_used"), VARIANTS)
+def test_inspect_says_that_it_runs(variant: str, n_used: int) -> None:
+    assert inspect_model(model("q8_0", variant, n_used)).supported
+
+
+@pytest.mark.parametrize("length", [0, 4096])
+def test_chunks_of_another_length_are_a_reason(length: int) -> None:
+    path = model("f32", **{"attention.sliding_window": length})
+    assert f"sliding_window is {length}; only chunks of 8192" in inspect_model(path).reason
 
 
 @pytest.mark.parametrize(("variant", "n_used"), VARIANTS)

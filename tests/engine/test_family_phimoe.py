@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from engine.bench_models.tokenizer import N_VOCAB
+from engine.model_info import inspect_model
 from tests.helpers.family_checks import F32_LIMIT, QUANTISED_LIMIT, check_identity, check_parity
 from tests.helpers.family_models import (
     bias,
@@ -44,6 +45,10 @@ def model(type: str, original_context: int = LONG) -> Path:
             *(bias(f"{p}{name}.bias", N_EMBD) for name in ("attn_norm", "attn_output", "ffn_norm")),
         ]
     return write_model("phimoe", settings, tensors, type)
+
+
+def test_inspect_says_that_it_runs() -> None:
+    assert inspect_model(model("q8_0")).supported
 
 
 @pytest.mark.parametrize("original_context", [SHORT, LONG])
