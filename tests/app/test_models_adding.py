@@ -18,13 +18,6 @@ Add = Callable[..., Report]
 
 
 @pytest.fixture
-def library(qtbot: QtBot, tmp_path: Path) -> Iterator[ModelLibrary]:
-    library = ModelLibrary(tmp_path / "models.json")
-    yield library
-    library.close()
-
-
-@pytest.fixture
 def adding(service: EngineService, library: ModelLibrary) -> Iterator[Adding]:
     adding = Adding(service, library)
     yield adding

@@ -29,13 +29,6 @@ GB = 10**9
 
 
 @pytest.fixture
-def library(qtbot: QtBot, tmp_path: Path) -> Iterator[ModelLibrary]:
-    library = ModelLibrary(tmp_path / "models.json")
-    yield library
-    library.close()
-
-
-@pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch) -> list[MachineMemory]:
     """What the machine has; a test may replace the only item."""
     now = [MachineMemory(32 * GB, 24 * GB)]

@@ -162,6 +162,19 @@ def test_two_runs_are_laid_over_each_other_and_differences_told(
     assert not details.tabs.isTabVisible(1)
 
 
+def test_a_run_that_cannot_be_read_stays_damaged_and_is_not_tried_again(
+    qtbot: QtBot, page: RunsPage, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made_up_run(runs)
+    (folder / "events-0001.bin").mkdir()
+    shown(qtbot, page)
+    assert cell(page, 0, 9) == "Damaged"
+    monkeypatch.setattr(StepReader, "read", lambda *_, **__: pytest.fail("read again"))
+    with qtbot.waitSignal(page.index.listed):
+        page.refresh()
+    assert cell(page, 0, 9) == "Damaged"
+
+
 def test_a_run_that_goes_on_grows_in_the_list(qtbot: QtBot, page: RunsPage, runs: Path) -> None:
     from tests.helpers.made_up_runs import all_records
 

@@ -41,8 +41,7 @@ def model(type: str, expert_type: str = "", yarn: bool = True) -> Path:
             bias(f"{p}attn_output.bias", N_EMBD),
             vector(f"{p}attn_sinks.weight", N_HEAD, mean=0.5, spread=0.5),
             vector(f"{p}post_attention_norm.weight", N_EMBD),
-            # Sure choices: a tie decided the other way is no difference worth looking at.
-            *experts(il, N_EMBD, N_FF, N_EXPERT, router_gain=4.0),
+            *experts(il, N_EMBD, N_FF, N_EXPERT),
             bias(f"{p}ffn_gate_inp.bias", N_EXPERT),
             bias(f"{p}ffn_gate_exps.bias", N_FF, N_EXPERT),
             bias(f"{p}ffn_up_exps.bias", N_FF, N_EXPERT),

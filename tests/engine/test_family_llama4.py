@@ -36,9 +36,6 @@ CONTEXT = CHUNK + 512
 
 def model(type: str, variant: str = "scout", n_used: int = 1, **options: Setting) -> Path:
     """The fourth layer looks at everything; behind it is one with a chunk again."""
-    # Weights far from 1; quantised, sure choices: a tie decided the other way is no difference
-    # worth looking at.
-    router_gain = 1.0 if type == "f32" else 4.0
     step, n_expert = {"scout": (1, 16), "maverick": (2, 128)}[variant]
     settings = usual_settings(N_LAYER, N_EMBD, N_HEAD, N_HEAD_KV, n_expert, n_used) | {
         "context_length": 4 * CHUNK,
@@ -61,7 +58,7 @@ def model(type: str, variant: str = "scout", n_used: int = 1, **options: Setting
             vector(f"{p}ffn_norm.weight", N_EMBD),
         ]
         if (il + 1) % step == 0:
-            tensors += experts(il, N_EMBD, N_FF, n_expert, router_gain=router_gain)
+            tensors += experts(il, N_EMBD, N_FF, n_expert)
             tensors += gated_ffn(il, N_EMBD, N_FF, "_shexp")
         else:
             tensors += gated_ffn(il, N_EMBD, N_DENSE)

@@ -1,6 +1,5 @@
 """The engine computes what llama.cpp computes, on every weight type."""
 
-import numpy as np
 import pytest
 
 from tests.helpers.family_checks import F32_LIMIT, QUANTISED_LIMIT, check_first_choices, errors
@@ -20,7 +19,7 @@ def test_logits_of_a_prefill_match_llama_cpp(type: str, store: str) -> None:
     engine = open_engine(model, store=store)
     ours = logits_of(engine, tokens)
     engine.close()
-    assert errors(ours, reference).mean() <= LIMIT[type]
+    assert errors(ours, reference).max() <= LIMIT[type]
     check_first_choices(ours, reference)
 
 
@@ -32,10 +31,5 @@ def test_logits_of_decode_match_llama_cpp(type: str) -> None:
     engine = open_engine(model)
     ours = logits_of(engine, tokens[:32], forced=tokens[32:])[32:]
     engine.close()
-    error = errors(ours, reference)
-    # Our products are summed in another order (they must not depend on the batch), so a router may
-    # decide a tie between two experts the other way. That is one position in a hundred, and no
-    # other position may show it.
-    assert np.quantile(error, 0.95) <= LIMIT[type]
-    assert error.mean() <= 1e-3
+    assert errors(ours, reference).max() <= LIMIT[type]
     check_first_choices(ours, reference)

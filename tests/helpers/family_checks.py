@@ -35,7 +35,7 @@ def check_first_choices(ours: NDArray[np.float32], reference: NDArray[np.float32
 def check_parity(
     model: Path, limit: float, n_prompt: int = 96, n_decode: int = 32, **options: Any
 ) -> None:
-    """Logits of a prefill, and of a decode that goes on from it, match llama.cpp's."""
+    """Logits of a prefill, and of a decode that goes on from it, match llama.cpp's everywhere."""
     tokens = text_tokens(n_prompt + n_decode, seed=3)
     reference = reference_logits(model, tokens[:n_prompt], tokens[n_prompt:])
     assert np.isfinite(reference).all()
@@ -44,11 +44,10 @@ def check_parity(
     ours = logits_of(engine, tokens[:n_prompt], forced=tokens[n_prompt:])
     engine.close()
     error = errors(ours, reference)
-    print(f"NMSE prefill {error[:n_prompt].mean():.2e} decode {error[n_prompt:].mean():.2e}")
-    assert error[:n_prompt].mean() <= limit
-    # A router may decide a tie between two experts the other way: no other position may show it.
-    assert np.quantile(error[n_prompt:], 0.95) <= limit
-    assert error[n_prompt:].mean() <= QUANTISED_LIMIT
+    print(
+        f"NMSE at most {error[:n_prompt].max():.2e} in prefill, {error[n_prompt:].max():.2e} after"
+    )
+    assert error.max() <= limit
     check_first_choices(ours, reference)
 
 

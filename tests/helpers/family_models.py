@@ -76,9 +76,7 @@ def gated_ffn(il: int, n_embd: int, n_ff: int, suffix: str = "") -> list[Tensor]
     ]
 
 
-def experts(
-    il: int, n_embd: int, n_ff: int, n_expert: int, fused: bool = False, router_gain: float = 2.0
-) -> list[Tensor]:
+def experts(il: int, n_embd: int, n_ff: int, n_expert: int, fused: bool = False) -> list[Tensor]:
     """Router and experts of a layer."""
     p = f"blk.{il}."
     gates = (
@@ -89,7 +87,7 @@ def experts(
             matrix(f"{p}ffn_up_exps.weight", n_embd, n_ff, n_expert),
         ]
     )
-    router = matrix(f"{p}ffn_gate_inp.weight", n_embd, n_expert, gain=router_gain)
+    router = matrix(f"{p}ffn_gate_inp.weight", n_embd, n_expert, gain=2.0)
     return [
         Tensor(router.name, router.ne, router.spread, fixed=True),
         *gates,
