@@ -16,7 +16,7 @@ APPEARANCE = (
         default="system",
         choices=(("system", "As the system"), ("light", "Light"), ("dark", "Dark")),
         label="Theme",
-        help="Light or dark. As the system changes with it.",
+        help="Light, dark, or whichever of them the system has now.",
         section="Appearance",
     ),
     Option(

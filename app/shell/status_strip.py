@@ -76,6 +76,7 @@ class StatusStrip(QFrame):
             widget.setVisible(ready)
         if ready and state.info:
             self._figures.clear()
+            self.hits.setText("–")
             self._show(Figures(cache_bytes=state.info.cache_bytes))
         self._on_theme_changed()
 
@@ -94,8 +95,6 @@ class StatusStrip(QFrame):
         self.speed.setText(speed)
         if now.hit_rate is not None:
             self.hits.setText(f"{now.hit_rate:.0%}")
-        elif not self.hits.text():
-            self.hits.setText("–")
         self.cache.setText(sizes.show(now.cache_bytes))
         self.link.setText(self._link_text(now.link_bytes_per_s))
 

@@ -80,6 +80,14 @@ def test_a_missing_shard_is_told_before_anything_is_read(
     assert "Big-00002-of-00002.gguf" in text
 
 
+def test_a_file_is_named_once_in_what_is_told(add: Add, folder: Path, fake_jobs: FakeJobs) -> None:
+    one, other = gguf(folder, "one.gguf"), gguf(folder, "other.gguf")
+    fake_jobs.failures[str(one)] = (f"{one}: is no GGUF file", "")
+    fake_jobs.failures[str(other)] = ("It is damaged", "")
+    lines = summary(add(one, other))[1].splitlines()
+    assert [line.count(str(path)) for line, path in zip(lines, (one, other), strict=True)] == [1, 1]
+
+
 def test_a_damaged_file_is_told_and_the_next_one_is_added(
     add: Add, folder: Path, fake_jobs: FakeJobs
 ) -> None:
