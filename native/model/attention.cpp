@@ -102,18 +102,17 @@ ggml_tensor* attend(Builder& b, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v,
   return result;
 }
 
-Heads query_key_value(Builder& b, ggml_tensor* x) {
+Heads query_key_value(Builder& b, ggml_tensor* x, bool normalise) {
   const LayerHparams& l = b.layer();
   ggml_tensor* all = l.fused_qkv ? b.linear("attn_qkv", x) : nullptr;
   int64_t used = 0;
   const auto heads = [&](const char* name, int64_t head_dim, int64_t n_head) {
-    if (all == nullptr) {
-      return heads_of(b, name, x, head_dim, n_head);
-    }
     const int64_t width = head_dim * n_head;
-    ggml_tensor* part = ggml_cont(b.ctx(), b.part(all, used, width));
+    ggml_tensor* y =
+        all == nullptr ? b.linear(name, x) : ggml_cont(b.ctx(), b.part(all, used, width));
     used += width;
-    return as_heads(b, name, part, head_dim, n_head);
+    return normalise ? as_heads(b, name, y, head_dim, n_head)
+                     : ggml_reshape_3d(b.ctx(), y, head_dim, n_head, b.n());
   };
   ggml_tensor* q = heads("attn_q", l.head_dim, l.n_head);
   ggml_tensor* k = heads("attn_k", l.head_dim, l.n_head_kv);

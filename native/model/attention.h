@@ -45,8 +45,9 @@ struct Heads {
   ggml_tensor* k;  // [head_dim, n_head_kv, n]
   ggml_tensor* v;  // [head_dim_v, n_head_kv, n]
 };
-// By attn_q, attn_k, attn_v, or by attn_qkv; not turned yet. x: normalised, [n_embd, n].
-[[nodiscard]] Heads query_key_value(Builder& b, ggml_tensor* x);
+// By attn_q, attn_k, attn_v, or by attn_qkv; not turned yet, and normalised as as_heads() does
+// unless the family does that later. x: normalised, [n_embd, n].
+[[nodiscard]] Heads query_key_value(Builder& b, ggml_tensor* x, bool normalise = true);
 
 // The usual one: query_key_value(), rotary embedding of Q and K, attn_output. x:
 // normalised, [n_embd, n].
