@@ -169,6 +169,25 @@ def test_tabs_and_drafts_come_back(qtbot: QtBot, make: Make) -> None:
     assert [each.text for each in current(again).chat.messages] == ["Hello", REPLY]
 
 
+def test_a_chat_that_cannot_be_read_keeps_no_other_from_opening(
+    qtbot: QtBot, make: Make, conversations: Conversations, settings: Settings
+) -> None:
+    good, bad = conversations.create(title="Good"), conversations.create(title="Bad")
+    conversations.add_message(good.id, "user", "Fine")
+    conversations.add_message(bad.id, "user", "Lost")
+    conversations.store.write("UPDATE message SET parent = id WHERE text = 'Lost'", ())
+    conversations.flush()
+    conversations._forget(bad.id)  # as after another start
+    settings.set("open_chats", [bad.id, good.id])
+    settings.set("current_chat", bad.id)
+    told: list[str] = []
+    conversations.failed.connect(told.append)
+    page = make()
+    assert page.tabs.ids == [good.id]
+    assert len(told) == 1
+    assert "damaged" in told[0]
+
+
 def test_a_deleted_chat_can_be_brought_back(qtbot: QtBot, page: ChatPage) -> None:
     view = say(qtbot, page, "Keep me")
     wait_done(qtbot, view, 2)
