@@ -200,13 +200,15 @@ class QuotePiece(TextPiece):
 
 
 class PlainPiece(DocumentPiece):
-    """Text as it is, as what the user wrote."""
+    """Text as it is, as what the user wrote; `goes_on`: within the line of the piece above."""
 
     gap = 0
-    joint = "\n"
 
-    def __init__(self, text: str, style: ChatStyle, *, is_muted: bool = False):
-        super().__init__(("plain", text, is_muted), style)
+    def __init__(
+        self, text: str, style: ChatStyle, *, is_muted: bool = False, goes_on: bool = False
+    ):
+        super().__init__(("plain", text, is_muted, goes_on), style)
+        self.joint = "" if goes_on else "\n"
         self._text = text
         if is_muted:
             self.text_colour = style.colour("muted")

@@ -179,6 +179,17 @@ def test_a_line_of_code_without_an_end_does_not_block_and_is_copied_whole(
     assert row.text_between(*row.whole()).strip() == code
 
 
+@pytest.mark.parametrize("line", ["x" * 300_000, "word " * 60_000, "a\n" + "y" * 9_000 + "\nb"])
+def test_what_a_person_pastes_as_one_endless_line_does_not_block_and_stays_whole(
+    qtbot: QtBot, view: TranscriptView, line: str
+) -> None:
+    begun = time.perf_counter()
+    show(qtbot, view, [message(0, line)])
+    assert time.perf_counter() - begun < 3
+    row = view.rows.row(0)
+    assert row.text_between(*row.whole()) == line
+
+
 def test_thinking_is_folded_and_unfolds_with_a_click(qtbot: QtBot, view: TranscriptView) -> None:
     show(qtbot, view, [message(1, f"<think>{PARAGRAPH}</think>Answer.")])
     row = view.rows.row(0)
