@@ -54,13 +54,14 @@ class Doorbell(QObject):
         if socket.bytesAvailable() > MOST_BYTES:
             socket.abort()
             return
-        call = socket.peek(MOST_BYTES).data()
+        call = bytes(socket.peek(MOST_BYTES).data())
         if not call.endswith(_END):
             return  # the rest is on its way
         socket.readAll()
         socket.write(_HEARD)
         socket.flush()
-        self.rung.emit([Path(os.fsdecode(name)) for name in call[: -len(_END)].split(b"\0") if name])
+        names = call[: -len(_END)].split(b"\0")
+        self.rung.emit([Path(os.fsdecode(name)) for name in names if name])
 
 
 def ring(folder: Path, files: Sequence[Path] = ()) -> bool:

@@ -161,9 +161,7 @@ def code_pieces(block: Block, highlight: Highlight, style: ChatStyle) -> list[Pi
     highlight.set_code(block.code)
     cuts = list(_cut(block.code.split("\n")))
     parts = [
-        CodePart(
-            lines, place, highlight, style, indent=block.indent, is_last=number == len(cuts)
-        )
+        CodePart(lines, place, highlight, style, indent=block.indent, is_last=number == len(cuts))
         for number, (place, lines) in enumerate(cuts, 1)
     ]
     return [CodeHead(block, highlight, style), *parts]

@@ -1,10 +1,12 @@
 """The page as a person uses it: tabs, list, composer, settings."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
@@ -265,6 +267,22 @@ def test_without_a_model_the_text_stays_and_loading_is_offered(
     assert view.banner.isVisible()
     with qtbot.waitSignal(page.model_wanted):
         view.banner.button.click()
+
+
+def test_a_long_paste_is_there_at_once_whole_and_is_undone_at_once(
+    qtbot: QtBot, page: ChatPage
+) -> None:
+    field = current(page).composer.field
+    text = "    value = f(x) + 1  # a line\n" * 5_000
+    QGuiApplication.clipboard().setText(text)
+    field.setPlainText("before ")
+    field.moveCursor(field.textCursor().MoveOperation.End)
+    begun = time.perf_counter()
+    field.paste()
+    assert time.perf_counter() - begun < 1
+    assert field.toPlainText() == "before " + text
+    field.undo()
+    assert field.toPlainText() == "before "
 
 
 def test_editing_gives_the_draft_back(qtbot: QtBot, page: ChatPage) -> None:

@@ -49,7 +49,7 @@ def test_a_second_start_reaches_the_open_window_with_its_files(
         "import sys; from pathlib import Path; from app.doorbell import ring;"
         "sys.exit(not ring(Path(sys.argv[1]), [Path(name) for name in sys.argv[2:]]))"
     )
-    second = subprocess.Popen([sys.executable, "-c", code, str(tmp_path), *names], cwd=os.getcwd())
+    second = subprocess.Popen([sys.executable, "-c", code, str(tmp_path), *names], cwd=Path.cwd())
     qtbot.waitUntil(lambda: second.poll() is not None, timeout=20_000)
     assert second.returncode == 0
     assert heard == [[Path(name).absolute() for name in names]]
