@@ -59,7 +59,7 @@ $(BUILD_DEPS): $(SYSTEM) pyproject.toml
 
 # Folders are named too: a file that has gone changes its folder.
 $(INSTALLED): $(BUILD_DEPS) CMakeLists.txt $(shell find native)
-	@echo "Building the engine."
+	@echo "Fetching what the window needs and building the engine: about 2 minutes on two cores."
 	@$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[dev]'
 	@touch $@
 

@@ -1,6 +1,7 @@
 """`runahead`: without arguments the window, with arguments the command line of the engine."""
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if len(files) < len(arguments):
         return _command_line(arguments)
     if not has_display():
+        if files:
+            print(
+                "runahead: there is no display to open a window on. In the terminal, use"
+                f' `runahead generate {shlex.quote(str(files[0]))} -p "..."`; `runahead --help`'
+                " lists what else works here.",
+                file=sys.stderr,
+            )
+            return 1
         print(
             "runahead: there is no display to open a window on, so this is the demo in the"
             " terminal. `runahead --help` lists what else works here.",

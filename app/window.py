@@ -147,7 +147,6 @@ class MainWindow(QMainWindow):
         self._remember()
         self._service.close()
         self.pages.close()
-        self.opener.close()
         self.closed.emit()
 
     # Parts.

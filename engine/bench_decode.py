@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine import errors, trace
 from engine.engine import Engine
@@ -61,6 +62,13 @@ def decode(
 def steps_done(tokens: list[list[int]]) -> int:
     """Decode steps that all requests have behind them, from what decode() tells `polled`."""
     return max(0, min(map(len, tokens)) - 1)
+
+
+def rows_of_whole_steps(step: NDArray[np.integer], n: int) -> NDArray[np.intp]:
+    """[steps, n]: which rows make up each step that has exactly `n`. REQUIRES: `step` is sorted."""
+    _, begins, n_rows = np.unique(step, return_index=True, return_counts=True)
+    rows: NDArray[np.intp] = begins[n_rows == n][:, None] + np.arange(n)
+    return rows
 
 
 def _end(engine: Engine, running: set[RequestId]) -> None:

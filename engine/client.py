@@ -210,13 +210,8 @@ class EngineClient:
             self._take(report)
             if self._child is not child:
                 return
-        if child.channel.fault:
-            child.kill()
+        if child.died():
             self._died(child)
-        elif child.channel.ended:
-            child.stop()  # it is about to exit; where it hangs instead, it is killed
-            if child.exited():
-                self._died(child)
 
     def _take(self, report: HostReport) -> None:
         match report:

@@ -153,7 +153,6 @@ class JobRunner:
             self._end(task, JobFailed(task.job, message, "Give the file another name."))
 
     def _listen(self, task: _Task, child: Child) -> None:
-        exited = child.exited()  # before what it said is read, so that nothing is missed
         for report in child.channel.receive():
             match report:
                 case Progress():
@@ -173,13 +172,10 @@ class JobRunner:
                 case _:
                     assert_never(report)
             return
-        if child.channel.fault:
-            child.kill()
+        if child.died():  # without a word of its job's end
             self._end(task, task.crashed(child))
-        elif child.channel.ended:
-            child.stop()  # it is about to exit; where it hangs instead, it is killed
-            if exited:  # without a word of its job's end
-                self._end(task, task.crashed(child))
+        elif task.cancelled:
+            child.exited()  # kills it when it does not end
 
     def _end(self, task: _Task, event: JobEvent) -> None:
         self._running.remove(task)

@@ -217,12 +217,12 @@ class Chat(QObject):
     # From question to answer.
 
     def _on_question(self, why: str | None, turns_before: tuple[Turn, ...] = ()) -> None:
-        self._set_preparing(False)
         question = self.messages[-1]
         if why is None:
             self.accepted.emit()
             self._ask(question.id, turns_before)
         else:
+            self._set_preparing(False)
             self._unsaved = question
             self._read_path()
             self.refused.emit(why)
@@ -266,10 +266,10 @@ class Chat(QObject):
     def _on_counted(
         self, question: str, messages: tuple[Turn, ...], params: SamplingParams, n_tokens: int
     ) -> None:
-        self._set_preparing(False)
         context = self._context()
         room = context - max(0, n_tokens)
         if n_tokens >= 0 and room < min(params.max_tokens, LEAST_ROOM):
+            self._set_preparing(False)
             self.room_needed.emit(n_tokens, context)
             return
         if n_tokens >= 0 and room < params.max_tokens:
@@ -282,6 +282,7 @@ class Chat(QObject):
         answer = self.conversations.add_message(
             self.id, "assistant", "", parent=question, state="streaming"
         )
+        self._preparing = False  # only now: a chat that rests may be let go
         self._answer = answer.id
         self.live[answer.id] = Live()
         try:
@@ -318,12 +319,15 @@ class Chat(QObject):
         self._sessions.give_back(self.id)
         self.live.pop(self._answer, None)
         state = _STATES[result.reason]
+        # This tells that it is no longer busy, unless something is to be sent then.
         self.conversations.save_text(self._answer, text, state=state, result=result)
+        if not self._then:
+            return
         then, self._then = self._then, ""
-        if then and state == "done":
+        if state == "done":
             self.send(then)
         self.busy_changed.emit()
-        if then and state != "done":
+        if state != "done":
             self.refused.emit(
                 tr("There is no summary, so your message was not sent: {message}", message=then)
             )

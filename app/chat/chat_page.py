@@ -81,6 +81,7 @@ class ChatPage(QWidget):
             ("Ctrl+PgDown", lambda: self.tabs.step(1)),
             ("Ctrl+Shift+Tab", lambda: self.tabs.step(-1)),
             ("Ctrl+PgUp", lambda: self.tabs.step(-1)),
+            ("Ctrl+F", self._find),
             ("Ctrl+Shift+F", self.list.search.setFocus),
         ):
             shortcut = QShortcut(QKeySequence(keys), self)
@@ -171,6 +172,10 @@ class ChatPage(QWidget):
     def _close_current(self) -> None:
         if view := self.tabs.current:
             self.close_chat(view.chat.id)
+
+    def _find(self) -> None:
+        if view := self.tabs.current:
+            view.open_search()
 
     def _on_current_changed(self, conversation_id: str) -> None:
         self.list.set_current(conversation_id)

@@ -25,12 +25,15 @@ from app.chat.chat import Chat
 from app.chat.chat_style import COLUMN
 from app.chat.composer import Composer
 from app.chat.context_counter import ContextCounter
+from app.chat.find_bar import FindBar
 from app.chat.room_choice import RoomChoice
 from app.chat.sampling_choice import chosen
+from app.chat.thinking import answer_of
 from app.chat.transcript_view import TranscriptView
 from app.data.conversation import Message
 from app.language import tr
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
+from app.widgets.announce import announce
 from app.widgets.banner import Banner
 from app.widgets.empty_state import EmptyState
 from app.widgets.labels import ElidedLabel, set_kind
@@ -71,6 +74,7 @@ class ChatView(QFrame):
         self.title.setContentsMargins(SPACE_L, SPACE_S, SPACE_L, SPACE_S)
         self.title.hide()
         self.transcript = TranscriptView(theme)
+        self.find_bar = FindBar(self.transcript, theme)
         self.composer = Composer(chat.settings, theme)
         self.banner = Banner(theme)
         self.room = RoomChoice(theme)
@@ -107,6 +111,7 @@ class ChatView(QFrame):
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
         whole.addWidget(self.title)
+        whole.addWidget(self.find_bar)
         whole.addWidget(self._stack, 1)
         whole.addLayout(row)
 
@@ -130,6 +135,7 @@ class ChatView(QFrame):
         transcript.link_opened.connect(self._on_link_opened)
         transcript.context_asked.connect(self._on_context_asked)
         transcript.row_shown.connect(self._on_row_shown)
+        self.find_bar.closed.connect(composer.field.setFocus)
         self.room.chosen.connect(self._on_room_chosen)
         self.counter.counted.connect(composer.meter.set_tokens)
 
@@ -139,6 +145,11 @@ class ChatView(QFrame):
         """Scroll to a message."""
         self._catch_up()
         self.transcript.scroll_to(message_id)
+
+    def open_search(self) -> None:
+        """Look for words in what was said."""
+        if self.chat.messages:
+            self.find_bar.open_search()
 
     def update_settings(self) -> None:
         """The chat's settings have changed."""
@@ -241,6 +252,8 @@ class ChatView(QFrame):
         if self.isVisible():
             rows.refresh_all()
             self.transcript.update_rows()
+            if not self.chat.is_busy and self.chat.messages:
+                announce(self.transcript, answer_of(self.chat.messages[-1].text))
         else:
             self._is_stale = True
 

@@ -71,6 +71,14 @@ class Piece:
         """The word around a character."""
         return (position, position)
 
+    def places_of(self, words: str) -> list[Span]:
+        """Where the words stand, in whatever case."""
+        return []
+
+    def y_of(self, position: int) -> float:
+        """The top of a character's line. REQUIRES: the piece is laid out."""
+        return 0.0
+
 
 class DocumentPiece(Piece):
     """A piece whose content is a QTextDocument, made when it is laid out."""
@@ -143,8 +151,7 @@ class DocumentPiece(Piece):
 
     def text(self, span: Span) -> str:
         """As Piece says."""
-        if self.document is None:  # the selection outlived the layout
-            self.lay_out(self.width or 400.0)
+        self._restore()
         return self._cursor(span).selection().toPlainText().replace("\u00a0", " ")
 
     def word_at(self, position: int) -> Span:
@@ -155,6 +162,30 @@ class DocumentPiece(Piece):
         cursor.setPosition(min(position, self.n_characters))
         cursor.select(QTextCursor.SelectionType.WordUnderCursor)
         return (cursor.selectionStart(), cursor.selectionEnd())
+
+    def places_of(self, words: str) -> list[Span]:
+        """As Piece says."""
+        document = self._restore()
+        found = []
+        cursor = document.find(words, 0)
+        while not cursor.isNull():
+            found.append((cursor.selectionStart(), cursor.selectionEnd()))
+            cursor = document.find(words, cursor)
+        return found
+
+    def y_of(self, position: int) -> float:
+        """As Piece says."""
+        block = self._restore().findBlock(position)
+        line = block.layout().lineForTextPosition(position - block.position())
+        top = block.document().documentLayout().blockBoundingRect(block).top()
+        return self.inset[1] + top + (line.y() if line.isValid() else 0.0)
+
+    def _restore(self) -> QTextDocument:
+        """The document, made again where the layout was given up meanwhile."""
+        if self.document is None:
+            self.lay_out(self.width or 400.0)
+        assert self.document is not None
+        return self.document
 
     def _cursor(self, span: Span) -> QTextCursor:
         assert self.document is not None

@@ -165,6 +165,21 @@ class Row:
                 text += part
         return text
 
+    def places_of(self, words: str) -> list[tuple[Place, Place]]:
+        """Where the words stand in what is shown, first and last place of each."""
+        self.body.read_on(math.inf)
+        return [
+            ((index, start), (index, end))
+            for index, piece in enumerate(self.body.pieces)
+            for start, end in piece.places_of(words)
+        ]
+
+    def y_of(self, place: Place) -> float:
+        """The top of the line of a place; everything above it is laid out for that."""
+        index, position = place
+        self.body.lay_out(0, math.inf, math.inf)
+        return self.origin.y() + self.body.top_of(index) + self.body.pieces[index].y_of(position)
+
     def whole(self) -> tuple[Place, Place]:
         """From the first to the last character."""
         last = len(self.body.pieces) - 1

@@ -135,7 +135,7 @@ def figures_of(message: Message, n_tokens: int = 0, tokens_per_s: float = 0.0) -
         if result.reason == "length":
             parts.append(tr("Reached its token limit"))
     if n_tokens:
-        parts.append(tr("{n} tokens", n=f"{n_tokens:,}"))
+        parts.append(tr("1 token") if n_tokens == 1 else tr("{n} tokens", n=f"{n_tokens:,}"))
     if tokens_per_s:
         parts.append(tr("{n} tokens/s", n=f"{tokens_per_s:.1f}"))
     if result is not None:

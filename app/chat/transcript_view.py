@@ -15,13 +15,14 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QPushButton, QToolTip, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from app.chat.chat_style import COLUMN, MARGIN, ChatStyle
 from app.chat.code_piece import COPY, CodeHead
 from app.chat.fold_piece import FOLD
+from app.chat.jump_button import JumpButton
 from app.chat.markdown import SAFE_LINK
-from app.chat.row import Row
+from app.chat.row import Place, Row
 from app.chat.selection import Selection
 from app.chat.status_piece import RETRY
 from app.chat.transcript_rows import Anchor, TranscriptRows
@@ -73,12 +74,8 @@ class TranscriptView(QAbstractScrollArea):
         self._work.setInterval(0)
         self._work.setSingleShot(True)
         self._work.timeout.connect(self._on_idle)
-        self._jump = QPushButton(tr("Jump to latest"), self.viewport())
-        self._jump.setObjectName("jumpToLatest")
-        self._jump.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._jump.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._jump = JumpButton(theme, self.viewport())
         self._jump.clicked.connect(self.scroll_to_end)
-        self._jump.hide()
         theme.changed.connect(self._on_theme_changed)
         self._on_theme_changed()
 
@@ -101,6 +98,27 @@ class TranscriptView(QAbstractScrollArea):
             self.is_at_end = False
             self._sync()
             self.verticalScrollBar().setValue(self.rows.heights.top(index) - 12)
+
+    def mark(self, message_id: str, start: Place, end: Place) -> None:
+        """Mark what is between two places, and scroll to it unless it is seen; "" marks nothing."""
+        self.selection.begin(message_id, start, end)
+        index = self.rows.index_of(message_id)
+        if index >= 0:
+            row = self.rows.row(index)
+            inner = row.y_of(start)
+            self.rows.heights.set(index, row.height)
+            self.is_at_end = False
+            self._sync()
+            y = self.rows.heights.top(index) + inner
+            height = self.viewport().height()
+            if not self._top <= y <= self._top + height - 40:
+                self.verticalScrollBar().setValue(round(y - height / 3))
+        self.viewport().update()
+
+    def first_seen(self) -> str:
+        """The message at the top; "" when there is none."""
+        index = self.rows.heights.index_at(self._top)
+        return self.rows.messages[index].id if index >= 0 else ""
 
     def selected_text(self) -> str:
         """What is marked, as plain text."""
@@ -204,8 +222,6 @@ class TranscriptView(QAbstractScrollArea):
 
     def _on_theme_changed(self) -> None:
         self.rows.set_style(ChatStyle(self._theme))
-        self._jump.setIcon(self._theme.icon("arrow-down"))
-        self._jump.setStyleSheet("border-radius: 16px;")
         self.update_rows()
 
     # Qt's own calls.
@@ -240,9 +256,7 @@ class TranscriptView(QAbstractScrollArea):
         self.rows.set_width(self._column.width())
         self._settle(anchor)
         self._sync()
-        size = self._jump.sizeHint()
-        x = (self.viewport().width() - size.width()) // 2
-        self._jump.setGeometry(x, height - size.height() - 12, size.width(), size.height())
+        self._jump.place(self.viewport().size())
 
     def _row_at(self, point: QPointF) -> tuple[Row | None, QPointF]:
         """The row below a point of the viewport, and the point in the row."""

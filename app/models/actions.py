@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
 
@@ -11,10 +11,9 @@ from app.background import sentence
 from app.engine_service import EngineService
 from app.language import tr
 from app.models import disposal, words
-from app.models.choices import options_for
-from app.models.fit import Fit
 from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
+from app.models.loading import Loading
 from app.models.packing import Packing
 from app.models.shards import check_files
 from app.settings.settings import Settings
@@ -26,10 +25,12 @@ from engine.model_info import ModelInfo
 GGUF_FILTER = "GGUF (*.gguf)"
 
 
-class ModelActions(QObject):
-    """Signals:
-    told: Something went wrong. args: title, text.
-    removed: A model was taken from the list; the function takes it back. args: title, function.
+class ModelActions(Loading):
+    """Loading, and what can be done with the list and with files.
+
+    Signals:
+        told: Something went wrong. args: title, text.
+        removed: A model was taken from the list; the function takes it back. args: title, function.
     """
 
     told = Signal(str, str)
@@ -43,61 +44,12 @@ class ModelActions(QObject):
         settings: Settings,
         window: QWidget,
     ) -> None:
-        super().__init__(window)
-        self._service = service
+        super().__init__(service, settings, window)
         self._library = library
         self._packing = packing
-        self._settings = settings
-        self._window = window
         self._locating: dict[int, str] = {}  # job -> model
         service.job_done.connect(self._on_job_done)
         service.job_failed.connect(self._on_job_failed)
-
-    # The engine.
-
-    def load(self, model: KnownModel, fit: Fit | None) -> None:
-        """Load it; asks first when it will not fit or when replies would be cut off."""
-        reasons = []
-        if fit and fit.verdict == "over":
-            reasons.append(words.explanation(fit, 1))
-        if n := len(self._service.replies):
-            reasons.append(self._cut_off(n))
-        if not reasons:
-            self._load(model)
-            return
-        over = bool(fit and fit.verdict == "over")
-        ask(
-            self._window,
-            tr("Load {title}?", title=model.title),
-            "\n\n".join(reasons),
-            tr("Load anyway") if over else tr("Load"),
-            lambda _: self._load(model),
-            danger=over,
-        )
-
-    def unload(self) -> None:
-        """Close what is open, or stop loading; asks first when replies would be cut off."""
-        if n := len(self._service.replies):
-            ask(
-                self._window,
-                tr("Unload the model?"),
-                self._cut_off(n),
-                tr("Unload"),
-                lambda _: self._service.unload(),
-            )
-        else:
-            self._service.unload()
-
-    def _load(self, model: KnownModel) -> None:
-        options = options_for(model.info, model.choices, self._settings)
-        self._service.load(model.path, options)
-
-    def _cut_off(self, n: int) -> str:
-        if n == 1:
-            return tr("A reply is being written. It ends here; what there is of it is kept.")
-        return tr(
-            "{n} replies are being written. They end here; what there is of them is kept.", n=n
-        )
 
     # The list.
 

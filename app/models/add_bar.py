@@ -4,7 +4,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.language import tr
-from app.models.adding import Adding, Report
+from app.models.adding import Adding, Problem, Report
 from app.models.known_model import KnownModel
 from app.theme.theme import Theme
 from app.widgets.progress_row import ProgressRow
@@ -54,12 +54,12 @@ def summary(report: Report) -> tuple[str, str, str]:
 
     One file that became one model speaks for itself.
     """
-    lines = [f"{problem.path}: {problem.why}" for problem in report.problems]
+    lines = [_line(problem) for problem in report.problems]
     lines += [
         tr("{path} has the same content as {title}, which is in the list.", path=path, title=title)
         for path, title in report.copies
     ]
-    lines += [f"{each.path}: {each.why}" for each in report.skipped]
+    lines += [_line(each) for each in report.skipped]
     if len(lines) > _SHOWN:
         lines = [*lines[:_SHOWN], tr("... and {n} more", n=len(lines) - _SHOWN)]
     parts = []
@@ -87,3 +87,9 @@ def summary(report: Report) -> tuple[str, str, str]:
     if report.problems and report.added:
         kind = "warning"
     return ", ".join(parts), "\n".join(lines), kind
+
+
+def _line(problem: Problem) -> str:
+    """The engine's reasons begin with the path mostly."""
+    named = problem.why.startswith(problem.path)
+    return problem.why if named else f"{problem.path}: {problem.why}"

@@ -22,10 +22,6 @@ _F32_BYTES = 4
 # KV caches start with room for so many tokens (native/exec/kv_cache.h).
 _KV_BUCKET = 256
 
-# Left to the system and other programs: the larger of the two.
-_SPARE_SHARE = 0.08
-_SPARE_BYTES = 512 << 20
-
 Verdict = Literal["fits", "tight", "over"]
 
 
@@ -113,7 +109,7 @@ def fit(
     """Whether it will fit; `given_back` is what the model that is open now will free."""
     needs = needs_of(info, options, kv_per_token)
     available = min(memory.total, memory.available + given_back)
-    spare = max(_SPARE_BYTES, round(memory.total * _SPARE_SHARE))
+    spare = memory.spare
     if needs.at_start > available:
         verdict: Verdict = "over"
     elif needs.in_full > available - spare:

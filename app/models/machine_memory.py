@@ -10,6 +10,10 @@ import msgspec
 
 _MEMINFO = Path("/proc/meminfo")
 
+# Left to the system and other programs: the larger of the two.
+_SPARE_SHARE = 0.08
+_SPARE_BYTES = 512 << 20
+
 
 class MachineMemory(msgspec.Struct, frozen=True):
     """In bytes.
@@ -20,6 +24,11 @@ class MachineMemory(msgspec.Struct, frozen=True):
 
     total: int
     available: int
+
+    @property
+    def spare(self) -> int:
+        """What should stay free for the system and other programs."""
+        return max(_SPARE_BYTES, round(self.total * _SPARE_SHARE))
 
 
 def machine_memory() -> MachineMemory:

@@ -38,7 +38,6 @@ from app.widgets.empty_state import EmptyState
 from app.widgets.labels import label, set_kind
 from app.widgets.search_field import SearchField
 from app.widgets.toast import Toast
-from engine.engine_info import EngineStats
 
 MEMORY_EVERY_MS = 4000
 
@@ -61,7 +60,6 @@ class ModelsPage(QWidget):
         super().__init__(parent)
         self._service = service
         self._library = library
-        self._in_use_bytes = 0  # of the open engine's cache
         self._making = -1  # the job that makes the demo model
         self._background = Background("models-page", self)
         self.packing = Packing(service, library, self)
@@ -215,7 +213,6 @@ class ModelsPage(QWidget):
         self.model_actions.told.connect(lambda title, text: self._tell(title, text, "danger"))
         self.model_actions.removed.connect(self._on_removed)
         self._library.failed.connect(lambda text: self._tell(text, "", "danger"))
-        self._service.stats_changed.connect(self._on_stats_changed)
         self._service.state_changed.connect(self._on_timeout)
         self._service.job_done.connect(self._on_job_done)
         self._service.job_failed.connect(self._on_job_failed)
@@ -290,16 +287,9 @@ class ModelsPage(QWidget):
         self.empty.second_button.setEnabled(True)
         self.empty.second_button.setText(tr("Make the demo model"))
 
-    def _on_stats_changed(self, stats: EngineStats) -> None:
-        # Slots take memory when they are first filled.
-        share = stats.cache_in_use / stats.cache_slots if stats.cache_slots else 0
-        self._in_use_bytes = round(stats.cache_bytes * share)
-
     def _on_timeout(self) -> None:
         if self.isVisible():
             self._background.run(lambda _: machine_memory(), self._on_memory)
 
     def _on_memory(self, memory: MachineMemory) -> None:
-        info = self._service.state.info
-        given_back = info.resident_bytes + self._in_use_bytes if info else 0
-        self.details.set_memory(memory, given_back)
+        self.details.set_memory(memory, self.model_actions.given_back)

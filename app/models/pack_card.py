@@ -63,7 +63,6 @@ class PackCard(Card):
         """Show how it stands; `in_use`: the open engine reads from it."""
         pack = state.pack
         needed = sizes.show(model.info.experts_total_bytes)
-        self.progress.setVisible(progress is not None)
         if progress:
             text = words.pack_progress_text(progress)
             self.progress.set_progress(text, progress.done, progress.total)
@@ -102,6 +101,25 @@ class PackCard(Card):
         self.place.setText(pack.path or str(pack_path(model.info).parent))
         self.build_button.setText(tr("Build") if pack.kind == "none" else tr("Build again"))
         can_build = progress is None and model.info.supported and not state.missing
-        self.build_button.setVisible(can_build and pack.kind != "ready")
-        self.delete_button.setVisible(progress is None and pack.kind != "none")
         self.delete_button.setEnabled(not in_use)
+        self._show_only(
+            progress=progress is not None,
+            build=can_build and pack.kind != "ready",
+            delete=progress is None and pack.kind != "none",
+        )
+
+    def _show_only(self, *, progress: bool, build: bool, delete: bool) -> None:
+        """What is shown takes the focus of what goes: else Qt gives it away, and scrolls there."""
+        parts = (
+            (self.progress, self.progress.cancel_button, progress),
+            (self.build_button, self.build_button, build),
+            (self.delete_button, self.delete_button, delete),
+        )
+        going = [(part, button) for part, button, shown in parts if not shown]
+        for part, button, shown in parts:
+            if shown:
+                part.show()
+                if any(each.hasFocus() for _, each in going):
+                    button.setFocus()
+        for part, _ in going:
+            part.hide()

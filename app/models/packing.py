@@ -68,6 +68,7 @@ class Packing(QObject):
         self._service = service
         self._library = library
         self._background = Background("packing", self)
+        self._looking: dict[str, Task] = {}  # models for whose packs room is looked for
         self._jobs: dict[int, str] = {}  # job -> model
         self._meters: dict[int, Meter] = {}
         self._progress: dict[str, PackProgress] = {}  # of every model that is being packed
@@ -91,17 +92,22 @@ class Packing(QObject):
             return missing_space(path, model.info)
 
         def looked(lacks: int) -> None:
+            del self._looking[model.id]
             self._start(model, path, lacks)
 
         def failed(error: Exception) -> None:
+            del self._looking[model.id]
             hint = error.hint if isinstance(error, EngineError) else ""
             message = error.message if isinstance(error, EngineError) else str(error)
             self._end(model.id, message, hint)
 
-        self._background.run(lacking, looked, failed)
+        self._looking[model.id] = self._background.run(lacking, looked, failed)
 
     def cancel(self, id: str) -> None:
         """Stop building a model's pack; nothing of it is left."""
+        if task := self._looking.pop(id, None):
+            task.cancel()
+            self._end(id)
         for job, model in self._jobs.items():
             if model == id:
                 self._service.cancel_job(job)

@@ -16,6 +16,7 @@ from engine.engine_state import EngineState
 Role = Literal["muted", "accent", "success", "warning", "danger"]
 
 STAGES = {
+    "": "Starting the engine",
     "verify": "Checking the expert pack",
     "pack": "Building the expert pack",
     "weights": "Reading weights",
@@ -78,12 +79,15 @@ def is_open(model: KnownModel, engine: EngineState) -> bool:
     return engine.model is not None and engine.model.path == model.info.path
 
 
-def stage_text(engine: EngineState) -> str:
+def stage_name(engine: EngineState) -> str:
     """What loading is busy with."""
-    if not engine.stage:
-        return tr("Starting the engine")
-    text = tr(STAGES.get(engine.stage, engine.stage))
-    if engine.total > 1 << 20:
+    return tr(STAGES.get(engine.stage, engine.stage))
+
+
+def stage_text(engine: EngineState) -> str:
+    """The same, with how far it is where that is a size."""
+    text = stage_name(engine)
+    if engine.stage and engine.total > 1 << 20:
         return f"{text}: {sizes.show(engine.done)} / {sizes.show(engine.total)}"
     return text
 

@@ -22,10 +22,6 @@ from engine.engine_info import CacheChange, EngineInfo, EngineStats
 SEND_MS = 120  # at most so often while the slider is dragged
 REMEMBER_MS = 800  # after the last movement
 MEMORY_MS = 10_000  # how old what is known of free memory may be
-
-# Left to the system and other programs: the larger of the two.
-_SPARE_SHARE = 0.08
-_SPARE_BYTES = 512 << 20
 _PARTS = 10_000  # so fine is a share of all experts
 
 
@@ -105,11 +101,9 @@ class CacheCard(Card):
         total = info.experts_total_bytes
         # What the cache has taken already would be free without it.
         limit = min(total, memory.available + self._used)
-        spare = max(_SPARE_BYTES, round(memory.total * _SPARE_SHARE))
         least = min(total, info.min_cache_bytes)
-        self.slider.set_marks(
-            CacheMarks(total, least, max(least, min(total, limit - spare)), max(least, limit))
-        )
+        recommended = max(least, min(total, limit - memory.spare))
+        self.slider.set_marks(CacheMarks(total, least, recommended, max(least, limit)))
         self._measure.start()
 
     def _show_size(self, n_bytes: int) -> None:

@@ -60,7 +60,7 @@ class Chart(QWidget):
         self._lines: list[Any] = []
         self.setAccessibleName(title)
         self.setMinimumHeight(HEIGHT)
-        self.legend = Legend(theme, title)
+        self.legend = Legend(theme, f"{title} ({unit.strip()})" if unit else title)
         self._axis = StepAxis("bottom")
         self.view = pg.PlotWidget(enableMenu=False, axisItems={"bottom": self._axis})
         self.plot = self.view.getPlotItem()

@@ -18,6 +18,7 @@ from engine.runlog.meta import Mark
 Curves = list[tuple[str, str, series.Floats]]
 
 WIDE = 860  # from here on two beside each other
+BURST = 0.02  # of a run: changes that are closer are one
 
 
 class Charts(QWidget):
@@ -103,7 +104,7 @@ class Charts(QWidget):
         one = self._shown[0][1] if len(self._shown) == 1 else None
         first = int(one["step"][0]) if one is not None and len(one) else 0
         chart.show_curves(curves(), stacked=stacked, first_step=first)
-        marks = [] if one is None else [(_place(one, mark), mark) for mark in self._marks]
+        marks = [] if one is None else _placed(one, self._marks)
         chart.show_marks(marks, labelled=chart is self.step_ms)
         if chart is self.step_ms and self._show_all:
             chart.show_all()
@@ -165,6 +166,22 @@ class Charts(QWidget):
     def _on_pointed(self, place: int) -> None:
         for chart in self.all:
             chart.point_at(place)
+
+
+def _placed(steps: Steps, marks: Sequence[Mark]) -> list[tuple[float, Mark]]:
+    """(place, change). While a slider is dragged many follow each other: only the last counts."""
+    placed: list[tuple[float, Mark]] = []
+    for mark in marks:
+        place = _place(steps, mark)
+        if placed and place - placed[-1][0] <= BURST * len(steps) and _same(placed[-1][1], mark):
+            placed.pop()
+        placed.append((place, mark))
+    return placed
+
+
+def _same(one: Mark, other: Mark) -> bool:
+    """Whether they changed the same thing, as "cache 20%" and "cache 30%"."""
+    return one.text.split()[:1] == other.text.split()[:1]
 
 
 def _place(steps: Steps, mark: Mark) -> float:

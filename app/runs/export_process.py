@@ -124,7 +124,7 @@ class ExportProcess(QObject):
             self._process.kill()
 
     def _partials(self) -> list[Path]:
-        """As engine.runlog.export names them."""
+        """As engine.atomic_file names them."""
         if self._export is None:
             return []
         path = self._export.path

@@ -74,7 +74,7 @@ class RunIndex(QObject):
             return
 
         def look(task: Task) -> tuple[list[RunSummary], int]:
-            gone = prune(self._folder, keep_runs, keep_bytes) if self._folder.is_dir() else []
+            gone = prune(self._folder, keep_runs, keep_bytes)
             return [read_summary(each) for each in run_folders(self._folder)], len(gone)
 
         self._listing = self._background.run(look, self._on_listed, self._on_not_listed)
@@ -136,15 +136,7 @@ class RunIndex(QObject):
         old, self._runs = self._runs, {}
         for run in runs:
             known = old.get(run.name)
-            same = (
-                known
-                and known.figures
-                and (known.n_bytes, known.state)
-                == (
-                    run.n_bytes,
-                    run.state,
-                )
-            )
+            same = known is not None and _same(known, run)
             self._runs[run.name] = known if known and same else _keeping_figures(run, known)
         for name in [n for n in self._readers if not self._is_running(n)]:
             del self._readers[name]

@@ -16,7 +16,7 @@ APPEARANCE = (
         default="system",
         choices=(("system", "As the system"), ("light", "Light"), ("dark", "Dark")),
         label="Theme",
-        help="Light or dark. As the system changes with it.",
+        help="Light, dark, or whichever of them the system has now.",
         section="Appearance",
     ),
     Option(
@@ -241,9 +241,8 @@ PRIVACY = (
     ),
 )
 
-# What the window remembers by itself, and what there is nothing to choose of yet.
+# What the window remembers by itself.
 REMEMBERED = (
-    Option(name="language", kind="choice", default="en", choices=(("en", "English"),)),
     Option(name="window_geometry", kind="text", default=""),
     Option(name="window_state", kind="text", default=""),
     Option(name="last_page", kind="text", default=""),

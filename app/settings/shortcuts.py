@@ -28,6 +28,7 @@ PLACES: dict[str, tuple[Shortcut, ...]] = {
         Shortcut("Close the tab", "Ctrl+W"),
         Shortcut("Next tab", "Ctrl+Tab Ctrl+PgDown"),
         Shortcut("Previous tab", "Ctrl+Shift+Tab Ctrl+PgUp"),
+        Shortcut("Find in the chat", "Ctrl+F"),
         Shortcut("Search all chats", "Ctrl+Shift+F"),
         Shortcut("Send", "Return"),
         Shortcut("New line", "Shift+Return"),

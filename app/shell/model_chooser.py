@@ -5,7 +5,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QProgressBar,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -14,17 +13,17 @@ from PySide6.QtWidgets import (
 from app.engine_service import EngineService
 from app.language import tr
 from app.models.library import ModelLibrary
+from app.models.words import stage_name
 from app.shell.model_menu import ModelMenu
 from app.shell.model_opener import ModelOpener
-from app.shell.status_strip import STAGES
 from app.theme.theme import SPACE_M, SPACE_S, Theme
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import ElidedLabel, set_role
 from app.widgets.press_button import PressButton
+from app.widgets.share_bar import ShareBar
 from engine.engine_state import EngineState
 
 _WIDTH = 360
-_BAR_STEPS = 1000
 
 
 class ModelChooser(QFrame):
@@ -57,11 +56,9 @@ class ModelChooser(QFrame):
         self.title = ElidedLabel()
         self.detail = ElidedLabel(role="small")
         self.arrow = QLabel()
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
+        self.bar = ShareBar()
         self.cancel_button = IconButton(theme, "close", tr("Stop loading"), size=16)
         self.unload_button = IconButton(theme, "eject", tr("Unload the model"), size=16)
-        self._menu: ModelMenu | None = None
         self._lay_out()
         self.button.clicked.connect(self.open_menu)
         self.cancel_button.clicked.connect(opener.unload)
@@ -111,14 +108,13 @@ class ModelChooser(QFrame):
         self.bar.setVisible(loading)
         self.detail.setVisible(not loading)
         if loading:
-            self.bar.setRange(0, _BAR_STEPS if state.total else 0)
-            self.bar.setValue(round(_BAR_STEPS * state.done / max(1, state.total)))
+            self.bar.show_share(state.done, state.total)
         title = state.model.title if state.model else ""
         set_role(self.detail, "error" if state.phase == "failed" else "small")
         if state.phase == "ready" and state.info and state.model:
             self._say(title, f"{state.model.architecture} · {state.info.device}")
         elif loading:
-            self._say(f"{title}: {tr(STAGES.get(state.stage, state.stage))}", "")
+            self._say(f"{title}: {stage_name(state)}", "")
         elif state.phase == "failed":
             self._say(
                 title or tr("Choose a model"), tr("Stopped") if state.crashed else tr("Not loaded")

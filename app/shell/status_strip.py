@@ -3,26 +3,20 @@
 import time
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from app.engine_service import EngineService
 from app.language import tr
+from app.models.words import stage_name
 from app.shell.status_figures import Figures, StatusFigures
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XS, Theme
 from app.widgets.labels import ElidedLabel, label
+from app.widgets.share_bar import ShareBar
 from engine import sizes
 from engine.engine_info import EngineStats
 from engine.engine_state import EngineState
 
-STAGES = {
-    "": "Starting the engine",
-    "verify": "Checking the expert pack",
-    "pack": "Building the expert pack",
-    "weights": "Reading weights",
-    "experts": "Reading experts",
-}
 _QUIET_MS = 2500  # without counters for so long, nothing runs
-_BAR_STEPS = 1000
 
 
 class StatusStrip(QFrame):
@@ -36,8 +30,7 @@ class StatusStrip(QFrame):
         self._figures = StatusFigures()
         self.dot = QLabel()
         self.phase = ElidedLabel()
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
+        self.bar = ShareBar()
         self.bar.setFixedWidth(140)
         self.speed = _figure(tr("Tokens that all replies together get in a second"))
         self.hits = _figure(tr("Share of the needed experts that were in the cache"))
@@ -77,13 +70,13 @@ class StatusStrip(QFrame):
         self.phase.setText(phase_text(state))
         self.bar.setVisible(loading)
         if loading:
-            self.bar.setRange(0, _BAR_STEPS if state.total else 0)
-            self.bar.setValue(round(_BAR_STEPS * state.done / max(1, state.total)))
+            self.bar.show_share(state.done, state.total)
         ready = state.phase == "ready"
         for widget in (*self._names, self.speed, self.hits, self.cache, self.link):
             widget.setVisible(ready)
         if ready and state.info:
             self._figures.clear()
+            self.hits.setText("–")
             self._show(Figures(cache_bytes=state.info.cache_bytes))
         self._on_theme_changed()
 
@@ -102,8 +95,6 @@ class StatusStrip(QFrame):
         self.speed.setText(speed)
         if now.hit_rate is not None:
             self.hits.setText(f"{now.hit_rate:.0%}")
-        elif not self.hits.text():
-            self.hits.setText("–")
         self.cache.setText(sizes.show(now.cache_bytes))
         self.link.setText(self._link_text(now.link_bytes_per_s))
 
@@ -131,9 +122,8 @@ def phase_text(state: EngineState) -> str:
     if state.phase == "ready":
         return title
     if state.phase in ("starting", "loading"):
-        text = tr(STAGES.get(state.stage, state.stage))
         share = f" {min(1.0, state.done / state.total):.0%}" if state.total else ""
-        return f"{title}: {text}{share}"
+        return f"{title}: {stage_name(state)}{share}"
     if state.phase == "failed":
         stopped = tr("The engine is not running")
         return stopped if state.crashed else tr("{title}: not loaded", title=title)

@@ -230,15 +230,15 @@ class TaskRun(QObject):
             self.changed.emit()
         else:
             self._rest()
+            finished = all(item.state == "done" for item in self.items)
+            if finished and self.task.summarise and self.task.summary is None:
+                self.summarise()
 
     def _rest(self) -> None:
         """Let go of what is only of use while it works."""
         if not self.is_active:
             self._sessions.close()
         self.changed.emit()
-        finished = all(item.state == "done" for item in self.items)
-        if finished and self.task.summarise and self.task.summary is None:
-            self.summarise()
 
     def _pause(self, why: str) -> None:
         queued, self._queue = list(self._queue), {}

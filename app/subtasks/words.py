@@ -57,7 +57,7 @@ def item_figures(run: TaskRun, place: int) -> str:
         n_tokens, rate = (known.n_tokens, known.tokens_per_s) if known else (0, 0.0)
     if not n_tokens:
         return ""
-    figures = tr("{n} tokens", n=f"{n_tokens:,}")
+    figures = tr("1 token") if n_tokens == 1 else tr("{n} tokens", n=f"{n_tokens:,}")
     return f"{figures} · {rate:.1f}/s" if rate else figures
 
 

@@ -23,9 +23,7 @@ def style_sheet(palette: Palette, font_size: float, *, dark: bool) -> str:
         if isinstance(value, str)
     }
     values["theme"] = (resource_folder() / "theme").as_posix()
-    shade = "dark" if dark else "light"
-    values["check"], values["partial"] = f"check-{shade}", f"partial-{shade}"
-    values["body"] = f"{font_size:g}pt"
+    values["check"] = "check-dark" if dark else "check-light"
     values["small"] = f"{font_size * 0.9:.3g}pt"
     values["heading"] = f"{font_size * 1.18:.3g}pt"
     values["title"] = f"{font_size * 1.6:.3g}pt"

@@ -1,6 +1,6 @@
 """Theme: how the app looks now, light or dark, and who wants to know when that changes."""
 
-from typing import Literal, get_args
+from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPalette
@@ -11,7 +11,6 @@ from app.theme.palette import DARK, LIGHT, Palette
 from app.theme.style_sheet import style_sheet
 
 Mode = Literal["system", "light", "dark"]
-MODES: tuple[Mode, ...] = get_args(Mode)
 DEFAULT_FONT_SIZE = 10.5
 
 # Spacing and radius, in logical pixels.

@@ -10,8 +10,8 @@ from app.theme.theme import SPACE_M, SPACE_S, Theme
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import label, set_kind
 
-_ICONS = {"danger": "error", "warning": "warning", "info": "info", "success": "check"}
-_ROLES = {"danger": "danger", "warning": "warning", "info": "accent", "success": "success"}
+_ICONS = {"danger": "error", "warning": "warning", "info": "info"}
+_ROLES = {"danger": "danger", "warning": "warning", "info": "accent"}
 
 
 class Banner(QFrame):
@@ -62,7 +62,7 @@ class Banner(QFrame):
         action: str = "",
         on_action: Callable[[], object] | None = None,
     ) -> None:
-        """Show it; kind is info, warning, danger or success."""
+        """Show it; kind is info, warning or danger."""
         self._kind, self._action = kind, on_action
         set_kind(self, kind)
         self.title.setText(title)

@@ -19,8 +19,8 @@ class Card(QFrame):
             self.body.addWidget(label(title, "heading"))
 
 
-def line(*, vertical: bool = False) -> QFrame:
+def line() -> QFrame:
     """A hairline."""
     made = QFrame()
-    made.setProperty("kind", "vline" if vertical else "line")
+    made.setProperty("kind", "line")
     return made

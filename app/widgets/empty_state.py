@@ -49,11 +49,6 @@ class EmptyState(QWidget):
             theme.changed.connect(self._on_theme_changed)
             self._on_theme_changed()
 
-    def set_text(self, title: str, text: str) -> None:
-        """Say something else."""
-        self.title.setText(title)
-        self.text.setText(text)
-
     def _lay_out(self) -> None:
         centre = Qt.AlignmentFlag.AlignHCenter
         buttons = QHBoxLayout()

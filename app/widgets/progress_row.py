@@ -1,18 +1,17 @@
 """ProgressRow: what is being done, how far it is, and a way to stop it."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.language import tr
 from app.theme.theme import SPACE_S, SPACE_XS, Theme
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import ElidedLabel, label
-
-_STEPS = 1000  # a bar counts in int, bytes do not fit
+from app.widgets.share_bar import ShareBar
 
 
 class ProgressRow(QWidget):
-    """A line of text over a bar; `cancellable` adds a button.
+    """A line of text over a bar, and a button to stop with.
 
     Signals:
         cancelled: The button was pressed.
@@ -20,21 +19,12 @@ class ProgressRow(QWidget):
 
     cancelled = Signal()
 
-    def __init__(
-        self,
-        theme: Theme,
-        text: str = "",
-        *,
-        cancellable: bool = True,
-        parent: QWidget | None = None,
-    ) -> None:
+    def __init__(self, theme: Theme, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.text = ElidedLabel(text)
         self.share = label(role="small")
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
+        self.bar = ShareBar()
         self.cancel_button = IconButton(theme, "close", tr("Cancel"), size=14)
-        self.cancel_button.setVisible(cancellable)
         self.cancel_button.clicked.connect(self.cancelled)
         words = QHBoxLayout()
         words.addWidget(self.text, 1)
@@ -53,11 +43,5 @@ class ProgressRow(QWidget):
     def set_progress(self, text: str, done: int, total: int) -> None:
         """Show how far it is; total 0: nobody knows."""
         self.text.setText(text)
-        if total <= 0:
-            self.bar.setRange(0, 0)
-            self.share.setText("")
-            return
-        share = min(1.0, done / total)
-        self.bar.setRange(0, _STEPS)
-        self.bar.setValue(round(share * _STEPS))
-        self.share.setText(f"{share:.0%}")
+        self.bar.show_share(done, total)
+        self.share.setText(f"{min(1.0, done / total):.0%}" if total > 0 else "")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from engine import errors, trace
-from engine.bench_decode import decode, steps_done
+from engine.bench_decode import decode, rows_of_whole_steps, steps_done
 from engine.bench_models.routing import Routing
 from engine.engine import Engine
 from engine.trace import Event
@@ -52,8 +52,6 @@ def routing_of(records: trace.Records, n_request: int) -> Routing:
     layers = np.unique(issued["layer"])
     _, per_job = np.unique(issued[["step", "request", "layer"]], return_counts=True)
     n_used = int(per_job.max())
-    _, at, per_step = np.unique(issued["step"], return_index=True, return_counts=True)
-    n = n_request * len(layers) * n_used
-    whole = at[per_step == n]
-    experts: Routing = issued["expert"][whole[:, None] + np.arange(n)].astype(np.int32)
+    whole = rows_of_whole_steps(issued["step"], n_request * len(layers) * n_used)
+    experts: Routing = issued["expert"][whole].astype(np.int32)
     return experts.reshape(len(whole), n_request, len(layers), n_used)

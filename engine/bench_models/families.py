@@ -156,7 +156,9 @@ def _gemma4_metadata(s: Shape) -> Metadata:
     layers = range(s.n_layer)
     return {
         "embedding_length_per_layer_input": u32(0),
-        "attention.head_count_kv": i32s([_GLOBAL_KV if _is_global(i) else 8 for i in layers]),
+        "attention.head_count_kv": i32s(
+            [_GLOBAL_KV if _is_global(i) else s.n_head_kv for i in layers]
+        ),
         "attention.key_length": u32(_GLOBAL_DIM),
         "attention.value_length": u32(_GLOBAL_DIM),
         "attention.key_length_swa": u32(s.head_dim),

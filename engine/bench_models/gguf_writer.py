@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import sizes
 from engine.bench_models.errors import BenchModelError
 from engine.bench_models.tensor_types import TensorType
 
@@ -130,7 +131,7 @@ def atomic_file(path: Path, n_bytes: int) -> Iterator[BinaryIO]:
         if free < n_bytes:
             raise BenchModelError(
                 "no_space",
-                f"{path} needs {n_bytes / 1e9:.2f} GB, but only {free / 1e9:.2f} GB are free on "
+                f"{path} needs {sizes.show(n_bytes)}, but only {sizes.show(free)} are free on "
                 "its disk; choose fewer layers, a smaller type or another disk",
             )
         try:

@@ -59,20 +59,13 @@ class Parts:
 
     def banked(self, role: str, il: int, n_rows: int) -> Part:
         """A matrix that reads the stream, of the bank's rows."""
-        tensor = self._matrix(role, il, self.shape.n_embd, n_rows)
-        order = self.network.bank_order(role, il, n_rows)
-        return Part(tensor, lambda: self._composed(self._bank(tensor.type.name), [order]))
+        return self._of_bank(self._matrix(role, il, self.shape.n_embd, n_rows), role, il, 1)
 
     def banked_experts(self, role: str, il: int, n_rows: int) -> Part:
         """One such matrix per expert."""
         s = self.shape
         tensor = self._matrix(role, il, s.n_embd, n_rows, s.n_expert)
-
-        def chunks() -> Chunks:
-            orders = (self.network.bank_order(role, il, n_rows, e) for e in range(s.n_expert))
-            return self._composed(self._bank(tensor.type.name), orders)
-
-        return Part(tensor, chunks)
+        return self._of_bank(tensor, role, il, s.n_expert)
 
     def down_experts(self, il: int, bank: Callable[[], FloatRows]) -> Part:
         """The experts' down projections, of the rows of `bank` [n_embd, n_ff_exp]."""
@@ -82,6 +75,15 @@ class Parts:
         def chunks() -> Chunks:
             orders = (self.network.down_order(il, e) for e in range(s.n_expert))
             return self._composed(quantize(tensor.type.name, bank()), orders)
+
+        return Part(tensor, chunks)
+
+    def _of_bank(self, tensor: TensorSpec, role: str, il: int, n: int) -> Part:
+        """`n` matrices of the bank's rows, whose order is drawn when they are written."""
+
+        def chunks() -> Chunks:
+            orders = (self.network.bank_order(role, il, tensor.ne[1], at) for at in range(n))
+            return self._composed(self._bank(tensor.type.name), orders)
 
         return Part(tensor, chunks)
 

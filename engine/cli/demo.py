@@ -21,7 +21,10 @@ from engine.options import EngineOptions
 from engine.request import Request
 from engine.sampling import SamplingParams
 
-POLICIES = ("bevy", "lockstep-lfu")
+POLICIES = {
+    "bevy": "runahead inference",
+    "lockstep-lfu": "the conventional way: all wait at every layer for the last missing expert",
+}
 PROMPTS = (
     "Why is the sky blue?",
     "Write a haiku about disks.",
@@ -60,27 +63,28 @@ def run(args: argparse.Namespace) -> int:
     summaries = {}
     picture = None
     with engine:
+        if args.model is None:
+            out.print("The demo model has random weights: its text is nonsense, its work is real.")
         out.print(
             f"{visible(engine.model.title)}: {len(PROMPTS)} prompts at once,"
             f" cache {CACHE} of the experts, link {LINK} (emulated)",
             markup=False,
         )
-        for policy in POLICIES:
-            out.print(f"\n[bold]{policy}[/bold]")
+        for policy, meaning in POLICIES.items():
+            out.print(f"\n[bold]{policy}[/bold], {meaning}")
             records = _answer(engine, policy, args.max_tokens)
             summaries[policy] = _warm(records)
-            if policy == POLICIES[0]:
-                picture = records
+            picture = records if picture is None else picture
         log = engine.run_log_folder
-    first, other = (summaries[policy] for policy in POLICIES)
+    (first_name, first), (other_name, other) = summaries.items()
     out.print(summary_table(summaries, "The second half of each run"))
     if other.tokens_per_s:
         ratio = first.tokens_per_s / other.tokens_per_s
-        out.print(f"{POLICIES[0]} / {POLICIES[1]}: {ratio:.2f}x tokens/s (link emulated)")
+        out.print(f"{first_name} / {other_name}: {ratio:.2f}x tokens/s (link emulated)")
     if log is not None and picture is not None:
         from engine.runlog.timeline import write_timeline
 
-        write_timeline(picture, log / "timeline.png", title=f"{POLICIES[0]}, {LINK} emulated")
+        write_timeline(picture, log / "timeline.png", title=f"{first_name}, {LINK} emulated")
         out.print(f"run log:  {log}", markup=False, soft_wrap=True)
         out.print(f"timeline: {log / 'timeline.png'}", markup=False, soft_wrap=True)
     return 0

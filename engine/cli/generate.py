@@ -108,9 +108,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _stdin() -> str:
-    if sys.stdin is None or sys.stdin.isatty():
+    prompt = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
+    if not prompt.strip():
         raise errors.InvalidRequestError("There is no prompt: give --prompt TEXT, or pipe one in")
-    return sys.stdin.read()
+    return prompt
 
 
 def _params(args: argparse.Namespace, n: int) -> SamplingParams:

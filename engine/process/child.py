@@ -97,13 +97,26 @@ class Child:
         self.log.remove_if_empty()
         return True
 
+    def died(self) -> bool:
+        """Whether nothing more will be heard of it: it hung up and exited, or talked nonsense.
+
+        To be asked when what it said has been received. One that hung up and stays is killed.
+        """
+        if self.channel.fault:
+            self.kill()
+            return True
+        if not self.channel.ended:
+            return False
+        self.stop()
+        return self.exited()
+
     @property
     def ran_out_of_memory(self) -> bool:
         """Whether that is the likeliest reason why it died."""
         return self._process.poll() == -signal.SIGKILL and not self._killed
 
     def why_it_died(self) -> str:
-        """As "its process was killed ..."; REQUIRES: it exited, or its channel has a fault."""
+        """As "its process was killed ..."; REQUIRES: it died() or exited()."""
         if self.channel.fault:
             return f"its process said what cannot be understood: {self.channel.fault}"
         code = self._process.returncode

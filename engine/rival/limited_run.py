@@ -1,17 +1,16 @@
 """Runs one job in a child process under a memory limit, and says how it went."""
 
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from engine import sizes
 from engine.errors import EngineError
+from engine.process.child import environment
 from engine.rival.cgroup_home import Home
 from engine.rival.jobs import Answer, Job, Measured, Refused
 from engine.rival.memory_limit import MemoryLimit, check_available
@@ -55,7 +54,7 @@ def run_limited(job: Job, home: Home, limit_bytes: int, timeout_s: float) -> Lim
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=_environment(),
+            env=environment(),
         )
         try:
             out, errors, seen = _watch(child, msgspec.json.encode(job), limit, timeout_s)
@@ -106,11 +105,3 @@ def _how_it_ended(code: int, errors: bytes) -> str:
     last = errors.decode(errors="replace").strip().rpartition("\n")[2]
     name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
     return f"The process ended by {name}" + (f": {last}" if last else "")
-
-
-def _environment() -> dict[str, str]:
-    """Ours, in which the child finds this very package."""
-    package = str(Path(__file__).resolve().parents[2])
-    inherited = os.environ.get("PYTHONPATH", "")
-    paths = [package, *([inherited] if inherited else [])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -6,7 +6,7 @@ CPU_REPACK instead, and they must name no tensor that CPU_REPACK has no kernels 
 
 import ctypes
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import llama_cpp.llama_cpp as lib
@@ -16,6 +16,7 @@ CPU_DEVICE = 0  # GGML_BACKEND_DEVICE_TYPE_CPU
 REPACKED_TYPES = {2, 10, 12, 20, 39}
 EXPERTS = "_exps."  # in names of tensors that hold all experts of a layer
 NOT_MULTIPLIED = {"token_embd.weight"}  # its rows are looked up
+INTERLEAVED = 8  # rows that the kernels take together
 
 
 class Override(ctypes.Structure):
@@ -24,8 +25,19 @@ class Override(ctypes.Structure):
     _fields_ = (("pattern", ctypes.c_char_p), ("buffer_type", ctypes.c_void_p))
 
 
+class TensorHead(ctypes.Structure):
+    """How a ggml_tensor begins."""
+
+    _fields_ = (
+        ("type", ctypes.c_int),
+        ("buffer", ctypes.c_void_p),
+        ("ne", ctypes.c_int64 * 4),
+        ("nb", ctypes.c_size_t * 4),
+    )
+
+
 class _GgufInitParams(ctypes.Structure):
-    _fields_ = (("no_alloc", ctypes.c_bool), ("ctx", ctypes.c_void_p))
+    _fields_ = (("no_alloc", ctypes.c_bool), ("ctx", ctypes.POINTER(ctypes.c_void_p)))
 
 
 def _function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
@@ -60,10 +72,11 @@ def repack_overrides(model_path: str, *, shared_only: bool = False) -> "ctypes.A
     """
     patterns: list[str] = []
     layers: dict[str, list[str]] = defaultdict(list)  # of each role, those that can be repacked
-    for name, ggml_type in _tensor_types(model_path):
-        if ggml_type not in REPACKED_TYPES or name in NOT_MULTIPLIED:
+    for name, tensor in _tensors(model_path):
+        is_experts = EXPERTS in name
+        if not _can_repack(tensor, is_experts) or name in NOT_MULTIPLIED:
             continue
-        if shared_only and EXPERTS in name:
+        if shared_only and is_experts:
             continue
         if name.startswith("blk."):
             _, layer, role = name.split(".", 2)
@@ -76,16 +89,27 @@ def repack_overrides(model_path: str, *, shared_only: bool = False) -> "ctypes.A
     return (Override * (len(entries) + 1))(*entries, Override(None, None))
 
 
-def _tensor_types(model_path: str) -> list[tuple[str, int]]:
-    pointer, index = ctypes.c_void_p, ctypes.c_int64
-    opened = _function("gguf_init_from_file", pointer, ctypes.c_char_p, _GgufInitParams)(
-        model_path.encode(), _GgufInitParams(True, None)
-    )
+def _can_repack(tensor: TensorHead, is_experts: bool) -> bool:
+    _, n_rows, n_matrices, _ = tensor.ne
+    kernels = tensor.type in REPACKED_TYPES and n_rows % INTERLEAVED == 0
+    # One matrix for each head, as in latent attention, is multiplied by the plain kernels.
+    return kernels and (is_experts or n_matrices == 1)
+
+
+def _tensors(model_path: str) -> Iterator[tuple[str, TensorHead]]:
+    pointer = ctypes.c_void_p
+    open_file = _function("gguf_init_from_file", pointer, ctypes.c_char_p, _GgufInitParams)
+    name_of = _function("ggml_get_name", ctypes.c_char_p, pointer)
+    next_tensor = _function("ggml_get_next_tensor", pointer, pointer, pointer)
+    context = pointer()
+    opened = open_file(model_path.encode(), _GgufInitParams(True, ctypes.pointer(context)))
     if opened is None:
         raise RuntimeError(f"{model_path} is not a GGUF")
-    name_of = _function("gguf_get_tensor_name", ctypes.c_char_p, pointer, index)
-    type_of = _function("gguf_get_tensor_type", ctypes.c_int, pointer, index)
-    n_tensors = _function("gguf_get_n_tensors", index, pointer)(opened)
-    tensors = [(name_of(opened, i).decode(), type_of(opened, i)) for i in range(n_tensors)]
-    _function("gguf_free", None, pointer)(opened)
-    return tensors
+    try:
+        tensor = _function("ggml_get_first_tensor", pointer, pointer)(context)
+        while tensor is not None:
+            yield name_of(tensor).decode(), TensorHead.from_address(tensor)
+            tensor = next_tensor(context, tensor)
+    finally:
+        _function("gguf_free", None, pointer)(opened)
+        _function("ggml_free", None, pointer)(context)

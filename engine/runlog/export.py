@@ -1,11 +1,11 @@
 """Exports a run log to a file, in the format that its name or the caller asks for."""
 
-import os
-import tempfile
+import io
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 from engine import errors
+from engine.atomic_file import replaced
 from engine.runlog.chrome_trace import write_chrome_trace
 from engine.runlog.jsonl import write_jsonl
 from engine.runlog.reader import RunLog
@@ -39,36 +39,28 @@ def export(
     InvalidRequestError when there is nothing to export.
     """
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        os.close(handle)
+        with replaced(path) as file:
+            n = _write(log, file, form, n_steps, first_step)
+            if n == 0:
+                raise errors.InvalidRequestError(f"{log.folder.name} holds no whole step yet")
     except OSError as error:
         raise errors.from_os(error, f"{path} cannot be written") from error
-    partial = Path(name)
-    try:
-        n = _write(log, partial, form, n_steps, first_step)
-        if n == 0:
-            raise errors.InvalidRequestError(f"{log.folder.name} holds no whole step yet")
-        partial.chmod(0o644)
-        partial.replace(path)
-    except OSError as error:
-        raise errors.from_os(error, f"{path} cannot be written") from error
-    finally:
-        partial.unlink(missing_ok=True)
     return n
 
 
-def _write(log: RunLog, path: Path, form: Format, n_steps: int, first_step: int | None) -> int:
+def _write(log: RunLog, file: IO[bytes], form: Format, n_steps: int, first_step: int | None) -> int:
     if form == "jsonl":
-        with path.open("wb") as file:
-            return write_jsonl(log, file)
+        return write_jsonl(log, file)
     if form == "csv":
-        with path.open("w", newline="", encoding="utf-8") as text:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        try:
             return write_steps_csv(log.steps(), text)
+        finally:
+            text.detach()  # the file stays open
     if form == "chrome":
-        with path.open("wb") as file:
-            return write_chrome_trace(log, file)
+        return write_chrome_trace(log, file)
     # matplotlib takes a second to load: only for pictures
     from engine.runlog.timeline import write_timeline
 
     title = log.meta.model.title
-    return write_timeline(log.records(), path, title=title, n_steps=n_steps, first_step=first_step)
+    return write_timeline(log.records(), file, title=title, n_steps=n_steps, first_step=first_step)

@@ -4,6 +4,8 @@ import fcntl
 import shutil
 from pathlib import Path
 
+from engine.runlog.reader import run_folders
+
 MAX_RUNS = 50
 MAX_TOTAL_BYTES = 10**9
 
@@ -12,8 +14,7 @@ def prune(runs: Path, max_runs: int = MAX_RUNS, max_bytes: int = MAX_TOTAL_BYTES
     """Delete the oldest finished run logs beyond the bounds; returns what was deleted."""
     deleted = []
     total = 0
-    logs = [each for each in runs.iterdir() if (each / "meta.json").is_file()]
-    for n, folder in enumerate(sorted(logs, key=lambda each: each.name, reverse=True)):
+    for n, folder in enumerate(run_folders(runs)):
         total += sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
         if (n >= max_runs or total > max_bytes) and not is_running(folder):
             shutil.rmtree(folder, ignore_errors=True)

@@ -6,7 +6,7 @@ needed it first. Drawn without a display.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -28,7 +28,7 @@ _READER_HEIGHT = 0.8
 
 def write_timeline(
     records: Records,
-    path: Path,
+    file: Path | IO[bytes],
     *,
     title: str = "",
     n_steps: int = 2,
@@ -48,7 +48,7 @@ def write_timeline(
     if not len(steps):
         return 0
     figure = timeline_figure(records, steps, title)
-    figure.savefig(path, format="png", dpi=150)
+    figure.savefig(file, format="png", dpi=150)
     return len(steps)
 
 

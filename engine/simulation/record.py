@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import errors
-from engine.bench_decode import decode, steps_done
+from engine.bench_decode import decode, rows_of_whole_steps, steps_done
 from engine.engine import Engine
 from engine.simulation.routing_trace import RoutingTrace
 from engine.workloads import prompts
@@ -95,19 +95,14 @@ def trace_of(
     Requests are numbered by their ids. Layers without experts do not appear.
     """
     order = np.lexsort((routed["layer"], routed["request"], routed["step"]))
-    step = routed["step"][order]
-    if len(step) == 0:
-        return None
     n_layer = len(np.unique(routed["layer"]))
-    _, begins, n_jobs = np.unique(step, return_index=True, return_counts=True)
-    whole = begins[n_jobs == n_request * n_layer]
-    if len(whole) == 0:
+    rows = order[rows_of_whole_steps(routed["step"][order], n_request * n_layer)]
+    if len(rows) == 0:
         return None
-    rows = order[whole[:, None] + np.arange(n_request * n_layer)]
 
     def shaped(name: str) -> NDArray[Any]:
         array: NDArray[Any] = routed[name][rows]
-        return array.reshape(len(whole), n_request, n_layer, *array.shape[2:])
+        return array.reshape(len(rows), n_request, n_layer, *array.shape[2:])
 
     has_lookahead = routed["lookahead"].size > 0
     return RoutingTrace(

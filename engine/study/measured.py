@@ -88,7 +88,7 @@ class MeasuredSource:
             self._engine,
             n_request,
             routing_steps(self._scope, n_request),
-            n_lookahead=min(_LOOKAHEAD, info.n_layer - 1),
+            n_lookahead=_LOOKAHEAD,
             prompt_tokens=self._scope.prompt_tokens,
             workload=self._scope.workload,
             at_least=1,

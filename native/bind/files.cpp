@@ -19,7 +19,7 @@ namespace {
 
 GgufExperts experts_of(const GgufFile& file) {
   const std::unique_ptr<Family> family = make_family(file);
-  return family_experts(file, *family, family->read_hparams(file));
+  return family_experts(file, family->read_hparams(file));
 }
 
 nb::dict inspect(const std::string& path) {

@@ -5,9 +5,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "bind/arrays.h"
 #include "bind/bindings.h"
 
 namespace nb = nanobind;
@@ -28,7 +30,7 @@ ggml_type type_named(const std::string& name) {
 
 using Rows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-nb::ndarray<nb::numpy, uint8_t, nb::ndim<2>> quantize(const std::string& type_name, Rows rows) {
+Array<uint8_t, 2> quantize(const std::string& type_name, Rows rows) {
   const ggml_type type = type_named(type_name);
   const auto n_rows = static_cast<int64_t>(rows.shape(0));
   const auto n_per_row = static_cast<int64_t>(rows.shape(1));
@@ -41,15 +43,12 @@ nb::ndarray<nb::numpy, uint8_t, nb::ndim<2>> quantize(const std::string& type_na
     throw Error(ErrorCode::kUnsupported, type_name + " needs an importance matrix");
   }
   const size_t row_bytes = ggml_row_size(type, n_per_row);
-  auto bytes = std::make_unique<uint8_t[]>(row_bytes * static_cast<size_t>(n_rows));
+  std::vector<uint8_t> bytes(row_bytes * static_cast<size_t>(n_rows));
   {
     nb::gil_scoped_release release;
-    ggml_quantize_chunk(type, rows.data(), bytes.get(), 0, n_rows, n_per_row, nullptr);
+    ggml_quantize_chunk(type, rows.data(), bytes.data(), 0, n_rows, n_per_row, nullptr);
   }
-  uint8_t* data = bytes.release();
-  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<uint8_t*>(p); });
-  return nb::ndarray<nb::numpy, uint8_t, nb::ndim<2>>(
-      data, {static_cast<size_t>(n_rows), row_bytes}, owner);
+  return array_of(std::move(bytes), {static_cast<size_t>(n_rows), row_bytes});
 }
 
 }  // namespace

@@ -20,6 +20,14 @@ ggml_tensor* rope(Builder& b, ggml_tensor* x, ggml_tensor* factors) {
                        r.freq_scale, r.ext_factor, r.attn_factor, 32.0F, 1.0F);
 }
 
+ggml_tensor* rope_factors(Builder& b) {
+  if (ggml_tensor* only = b.find_model("rope_freqs.weight"); only != nullptr) {
+    return only;
+  }
+  const bool is_long = b.hparams().context > b.layer().rope.n_ctx_orig;
+  return b.find_model(is_long ? "rope_factors_long.weight" : "rope_factors_short.weight");
+}
+
 ggml_tensor* as_heads(Builder& b, const std::string& name, ggml_tensor* y, int64_t head_dim,
                       int64_t n_head) {
   ggml_tensor* norm = b.find(name + "_norm.weight");
@@ -94,9 +102,8 @@ ggml_tensor* attend(Builder& b, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v,
   return result;
 }
 
-ggml_tensor* grouped_query_attention(Builder& b, ggml_tensor* x) {
+Heads query_key_value(Builder& b, ggml_tensor* x) {
   const LayerHparams& l = b.layer();
-  ggml_tensor* factors = b.find_model("rope_freqs.weight");
   ggml_tensor* all = l.fused_qkv ? b.linear("attn_qkv", x) : nullptr;
   int64_t used = 0;
   const auto heads = [&](const char* name, int64_t head_dim, int64_t n_head) {
@@ -104,16 +111,22 @@ ggml_tensor* grouped_query_attention(Builder& b, ggml_tensor* x) {
       return heads_of(b, name, x, head_dim, n_head);
     }
     const int64_t width = head_dim * n_head;
-    ggml_tensor* part = ggml_view_2d(b.ctx(), all, width, b.n(), all->nb[1],
-                                     static_cast<size_t>(used) * all->nb[0]);
+    ggml_tensor* part = ggml_cont(b.ctx(), b.part(all, used, width));
     used += width;
-    return as_heads(b, name, ggml_cont(b.ctx(), part), head_dim, n_head);
+    return as_heads(b, name, part, head_dim, n_head);
   };
-  ggml_tensor* q = rope(b, heads("attn_q", l.head_dim, l.n_head), factors);
-  ggml_tensor* k = rope(b, heads("attn_k", l.head_dim, l.n_head_kv), factors);
-  ggml_tensor* v = heads("attn_v", l.head_dim_v, l.n_head_kv);
+  ggml_tensor* q = heads("attn_q", l.head_dim, l.n_head);
+  ggml_tensor* k = heads("attn_k", l.head_dim, l.n_head_kv);
+  return {q, k, heads("attn_v", l.head_dim_v, l.n_head_kv)};
+}
+
+ggml_tensor* grouped_query_attention(Builder& b, ggml_tensor* x) {
+  const Heads heads = query_key_value(b, x);
+  ggml_tensor* factors = rope_factors(b);
+  ggml_tensor* q = rope(b, heads.q, factors);
+  ggml_tensor* k = rope(b, heads.k, factors);
   const AttendOptions options{attention_scale(b), b.find("attn_sinks.weight")};
-  return b.linear("attn_output", attend(b, q, k, v, options));
+  return b.linear("attn_output", attend(b, q, k, heads.v, options));
 }
 
 ggml_tensor* gated_attention(Builder& b, ggml_tensor* x) {
@@ -121,12 +134,8 @@ ggml_tensor* gated_attention(Builder& b, ggml_tensor* x) {
   ggml_context* ctx = b.ctx();
   ggml_tensor* both = b.linear("attn_q", x);  // [2 * head_dim * n_head, n]
   both = ggml_reshape_3d(ctx, both, int64_t{2} * l.head_dim, l.n_head, b.n());
-  const auto half = [&](int64_t i) {
-    return ggml_view_3d(ctx, both, l.head_dim, l.n_head, b.n(), both->nb[1], both->nb[2],
-                        static_cast<size_t>(i * l.head_dim) * both->nb[0]);
-  };
-  ggml_tensor* q = rope(b, b.norm("attn_q_norm", half(0)));
-  ggml_tensor* gate = ggml_cont_2d(ctx, half(1), l.n_embd_q(), b.n());
+  ggml_tensor* q = rope(b, b.norm("attn_q_norm", b.part(both, 0, l.head_dim)));
+  ggml_tensor* gate = ggml_cont_2d(ctx, b.part(both, l.head_dim, l.head_dim), l.n_embd_q(), b.n());
   ggml_tensor* k = rope(b, heads_of(b, "attn_k", x, l.head_dim, l.n_head_kv));
   ggml_tensor* v = heads_of(b, "attn_v", x, l.head_dim_v, l.n_head_kv);
   ggml_tensor* found = attend(b, q, k, v, {attention_scale(b)});

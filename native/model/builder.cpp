@@ -56,18 +56,18 @@ ggml_tensor* Builder::product(ggml_tensor* weight, ggml_tensor* x) {
   }
   ggml_tensor* y = nullptr;
   for (int64_t i = 0; i < n_; ++i) {
-    ggml_tensor* column = ggml_mul_mat(
-        ctx(), weight,
-        ggml_view_2d(ctx(), x, x->ne[0], 1, x->nb[1], static_cast<size_t>(i) * x->nb[1]));
+    ggml_tensor* column = ggml_mul_mat(ctx(), weight, columns(x, i, 1));
     y = y == nullptr ? column : ggml_concat(ctx(), y, column, 1);
   }
   return y;
 }
 
-ggml_tensor* Builder::linear(const std::string& name, ggml_tensor* x) {
-  ggml_tensor* y = product(weight(name + ".weight"), x);
-  ggml_tensor* bias = find(name + ".bias");
+ggml_tensor* Builder::biased(ggml_tensor* y, ggml_tensor* bias) {
   return bias == nullptr ? y : ggml_add(ctx(), y, bias);
+}
+
+ggml_tensor* Builder::linear(const std::string& name, ggml_tensor* x) {
+  return biased(product(weight(name + ".weight"), x), find(name + ".bias"));
 }
 
 ggml_tensor* Builder::rms_norm(ggml_tensor* x, ggml_tensor* weight) {
@@ -75,7 +75,16 @@ ggml_tensor* Builder::rms_norm(ggml_tensor* x, ggml_tensor* weight) {
 }
 
 ggml_tensor* Builder::norm(const std::string& name, ggml_tensor* x) {
-  return rms_norm(x, weight(name + ".weight"));
+  return biased(rms_norm(x, weight(name + ".weight")), find(name + ".bias"));
+}
+
+ggml_tensor* Builder::part(ggml_tensor* x, int64_t first, int64_t n) {
+  return ggml_view_3d(ctx(), x, n, x->ne[1], x->ne[2], x->nb[1], x->nb[2],
+                      static_cast<size_t>(first) * x->nb[0]);
+}
+
+ggml_tensor* Builder::columns(ggml_tensor* x, int64_t first, int64_t n) {
+  return ggml_view_2d(ctx(), x, x->ne[0], n, x->nb[1], static_cast<size_t>(first) * x->nb[1]);
 }
 
 ggml_tensor* Builder::scaled(ggml_tensor* x, float factor) {

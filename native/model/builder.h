@@ -24,9 +24,8 @@ namespace runahead {
 // Index of the zeros among Source::kState.
 constexpr int32_t kZeros = -1;
 
-// What a session keeps of a layer, and its masks: Source::kSession has index kSessionParts *
-// request
-// + part.
+// What a session keeps of a layer, and its masks: Source::kSession has index
+// kSessionParts * request + part.
 enum SessionPart : int32_t {
   kKeys,
   kValues,
@@ -88,11 +87,17 @@ class Builder {
 
   // W x; in decode bit-identical per column whatever the batch.
   [[nodiscard]] ggml_tensor* product(ggml_tensor* weight, ggml_tensor* x);
+  // y + bias; y itself for nullptr.
+  [[nodiscard]] ggml_tensor* biased(ggml_tensor* y, ggml_tensor* bias);
   // <name>.weight x + <name>.bias, where there is one.
   [[nodiscard]] ggml_tensor* linear(const std::string& name, ggml_tensor* x);
   [[nodiscard]] ggml_tensor* rms_norm(ggml_tensor* x, ggml_tensor* weight);
-  // By <name>.weight.
+  // By <name>.weight, plus <name>.bias where there is one.
   [[nodiscard]] ggml_tensor* norm(const std::string& name, ggml_tensor* x);
+  // Of each row of x [m, ...] the `n` values from `first`, as a view: [n, ...].
+  [[nodiscard]] ggml_tensor* part(ggml_tensor* x, int64_t first, int64_t n);
+  // Of x [m, n] the `n` columns from `first`, as a view.
+  [[nodiscard]] ggml_tensor* columns(ggml_tensor* x, int64_t first, int64_t n);
   // x * factor; x itself for 1.
   [[nodiscard]] ggml_tensor* scaled(ggml_tensor* x, float factor);
   // x: [n_in, 1 or n_expert_used, n], slots: I32 [n_expert_used, n] -> [n_out, n_expert_used, n].

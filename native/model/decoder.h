@@ -7,12 +7,14 @@
 #pragma once
 
 #include "model/family.h"
+#include "model/tensors.h"
 
 namespace runahead {
 
 class Decoder : public Family {
  public:
   [[nodiscard]] std::vector<TensorSpec> model_tensors(const Hparams& h) const override;
+  [[nodiscard]] std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const override;
 
   [[nodiscard]] ggml_tensor* embed(Builder& b, ggml_tensor* tokens) const override;
   [[nodiscard]] ggml_tensor* attention(Builder& b, ggml_tensor* x) const override;
@@ -32,6 +34,8 @@ class Decoder : public Family {
   [[nodiscard]] virtual const char* ffn_norm() const { return "ffn_norm"; }
   [[nodiscard]] virtual const char* output_norm() const { return "output_norm"; }
   [[nodiscard]] virtual Activation activation() const { return Activation::kSilu; }
+  // Of the layer's attention: head_norms() or width_norms().
+  [[nodiscard]] virtual TensorSpecs qk_norms(const LayerHparams& /*l*/) const { return {}; }
   // x normalised -> what attention adds to the residual. Other layers than attention over keys and
   // values go here.
   [[nodiscard]] virtual ggml_tensor* mix(Builder& b, ggml_tensor* x) const;

@@ -96,13 +96,13 @@ class DeepSeek2 final : public Decoder {
                          ? b.linear("attn_q_b", b.norm("attn_q_a_norm", b.linear("attn_q_a", x)))
                          : b.linear("attn_q", x);
     q = ggml_reshape_3d(ctx, q, m.head_dim, l.n_head, b.n());
-    ggml_tensor* q_nope = part(b, q, 0, nope);
-    ggml_tensor* q_rot = rope(b, part(b, q, nope, n_rot));
+    ggml_tensor* q_nope = b.part(q, 0, nope);
+    ggml_tensor* q_rot = rope(b, b.part(q, nope, n_rot));
 
     ggml_tensor* both = b.linear("attn_kv_a_mqa", x);  // latent row, rotated key
     both = ggml_reshape_3d(ctx, both, both->ne[0], 1, b.n());
-    ggml_tensor* k_rot = rope(b, part(b, both, m.n_lora_kv, n_rot));
-    ggml_tensor* latent = b.norm("attn_kv_a_norm", part(b, both, 0, m.n_lora_kv));
+    ggml_tensor* k_rot = rope(b, b.part(both, m.n_lora_kv, n_rot));
+    ggml_tensor* latent = b.norm("attn_kv_a_norm", b.part(both, 0, m.n_lora_kv));
 
     const AttendOptions options{b.hparams().attention_scale};
     if (m.absorbed) {
@@ -116,19 +116,13 @@ class DeepSeek2 final : public Decoder {
     ggml_tensor* kv = b.linear("attn_kv_b", ggml_reshape_2d(ctx, latent, m.n_lora_kv, b.n()));
     kv = ggml_reshape_3d(ctx, kv, nope + m.head_dim_v, l.n_head, b.n());
     k_rot = ggml_repeat_4d(ctx, k_rot, n_rot, l.n_head, b.n(), 1);
-    ggml_tensor* k = ggml_concat(ctx, part(b, kv, 0, nope), k_rot, 0);
-    ggml_tensor* v = ggml_cont(ctx, part(b, kv, nope, m.head_dim_v));
+    ggml_tensor* k = ggml_concat(ctx, b.part(kv, 0, nope), k_rot, 0);
+    ggml_tensor* v = ggml_cont(ctx, b.part(kv, nope, m.head_dim_v));
     q = ggml_concat(ctx, q_nope, q_rot, 0);
     return b.linear("attn_output", attend(b, q, k, v, options));
   }
 
  private:
-  // `n` values of each head from `first`.
-  static ggml_tensor* part(Builder& b, ggml_tensor* x, int64_t first, int64_t n) {
-    return ggml_view_3d(b.ctx(), x, n, x->ne[1], x->ne[2], x->nb[1], x->nb[2],
-                        static_cast<size_t>(first) * x->nb[0]);
-  }
-
   // Each head by a matrix of its own. weight: [n_in, n_out, n_head], x: [n_in, n_head, n] ->
   // [n_out, n_head, n]. In decode column by column, whose bits never depend on the others.
   static ggml_tensor* per_head(Builder& b, ggml_tensor* weight, ggml_tensor* x) {

@@ -23,11 +23,6 @@ ggml_tensor* repeat_heads(Builder& b, ggml_tensor* x, int64_t times) {
   return ggml_reshape_3d(b.ctx(), x, dim, n_head * times, n);
 }
 
-// One request's columns of x [ne0, n], from column `first`.
-ggml_tensor* columns_of(Builder& b, ggml_tensor* x, int64_t first, int64_t n) {
-  return ggml_view_2d(b.ctx(), x, x->ne[0], n, x->nb[1], static_cast<size_t>(first) * x->nb[1]);
-}
-
 // One request's columns through its state. -> [head_dim, n_v_head, n]
 ggml_tensor* one_request(Builder& b, int64_t request, const DeltaNetInputs& in) {
   const DeltaNet& d = b.hparams().delta_net;
@@ -79,7 +74,7 @@ ggml_tensor* delta_net(Builder& b, const DeltaNetInputs& in) {
   const int64_t n = decode ? 1 : b.n();
   ggml_tensor* result = nullptr;
   for (int64_t r = 0; r < n_request; ++r) {
-    const auto columns = [&](ggml_tensor* x) { return columns_of(b, x, r, n); };
+    const auto columns = [&](ggml_tensor* x) { return b.columns(x, r, n); };
     ggml_tensor* y =
         one_request(b, r, {columns(in.qkv), nullptr, columns(in.beta), columns(in.gate)});
     result = result == nullptr ? y : ggml_concat(ctx, result, y, 2);

@@ -1,5 +1,6 @@
-// model/dots1.cpp: dots.llm1. GGUF architecture "dots1": norms of Q and K, then routing as in
-// DeepSeek V3.
+// model/dots1.cpp: dots.llm1 (GGUF architecture "dots1"), and Ling 2.0 and Ring 2.0 (Ling-mini,
+// Ling-flash; "bailingmoe2"). Norms of Q and K, then routing as in DeepSeek V3. Q, K and V of the
+// latter are one matrix, and it chooses experts by groups.
 
 #include "model/decoder.h"
 #include "model/hparams_reader.h"
@@ -10,27 +11,32 @@ namespace {
 
 class Dots1 final : public Decoder {
  public:
+  // `gating` is for files that name none.
+  explicit Dots1(Gating gating) : gating_(gating) {}
+
   Hparams read_hparams(const GgufFile& file) const override {
     const HparamsReader reader(file);
     Hparams h = reader.common();
     reader.read_dense_layers(h);
-    reader.read_routing(h, Gating::kSoftmax);
+    reader.read_routing(h, gating_);
     return reader.finish(std::move(h));
   }
 
-  std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const override {
-    const LayerHparams& l = h.layer(il);
-    return joined({{vector_of("attn_norm", h.n_embd), vector_of("ffn_norm", h.n_embd)},
-                   attention_tensors(h, il),
-                   {vector_of("attn_q_norm", l.head_dim), vector_of("attn_k_norm", l.head_dim)},
-                   ffn_tensors(h, il)});
-  }
+ protected:
+  TensorSpecs qk_norms(const LayerHparams& l) const override { return head_norms(l); }
+
+ private:
+  Gating gating_;
 };
 
 }  // namespace
 
 std::unique_ptr<Family> make_dots1() {
-  return std::make_unique<Dots1>();
+  return std::make_unique<Dots1>(Gating::kSoftmax);
+}
+
+std::unique_ptr<Family> make_bailingmoe2() {
+  return std::make_unique<Dots1>(Gating::kSigmoid);
 }
 
 }  // namespace runahead

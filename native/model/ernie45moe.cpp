@@ -3,7 +3,6 @@
 
 #include "model/decoder.h"
 #include "model/hparams_reader.h"
-#include "model/tensors.h"
 
 namespace runahead {
 namespace {
@@ -17,16 +16,11 @@ class Ernie45Moe final : public Decoder {
     if (reader.size("interleave_moe_layer_step", 1024) != 1) {
       reader.fail(ErrorCode::kUnsupported, "interleave_moe_layer_step", "is not 1");
     }
+    h.has_choice_bias = true;
     for (LayerHparams& l : h.layers) {
       l.rope.neox = false;
     }
     return reader.finish(std::move(h));
-  }
-
-  std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const override {
-    return joined({{vector_of("attn_norm", h.n_embd), vector_of("ffn_norm", h.n_embd)},
-                   attention_tensors(h, il),
-                   ffn_tensors(h, il)});
   }
 };
 

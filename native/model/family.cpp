@@ -28,8 +28,10 @@ constexpr std::array kFamilies{
     KnownFamily{"hunyuan-moe", make_hunyuanmoe},
     KnownFamily{"lfm2moe", make_lfm2moe},
     KnownFamily{"llama", make_llama, true},
+    KnownFamily{"llama4", make_llama4, true},
     KnownFamily{"minimax-m2", make_minimaxm2},
     KnownFamily{"olmoe", make_olmoe},
+    KnownFamily{"phimoe", make_phimoe},
     KnownFamily{"qwen2moe", make_qwen2moe},
     KnownFamily{"qwen35moe", make_qwen35moe},
     KnownFamily{"qwen3moe", make_qwen3moe},
@@ -117,7 +119,7 @@ std::unique_ptr<Family> make_family(const GgufFile& file) {
                   "; supported: " + supported_names());
 }
 
-GgufExperts family_experts(const GgufFile& file, const Family&, const Hparams& h) {
+GgufExperts family_experts(const GgufFile& file, const Hparams& h) {
   const std::vector<ExpertRole> roles = expert_roles(h);
   const std::vector<std::array<int64_t, 2>> shapes = expert_shapes(h);
   GgufExperts experts = find_experts(file, h.n_layer(), h.n_expert, roles);
@@ -174,7 +176,7 @@ std::string why_unsupported(const GgufFile& file) {
   try {
     const std::unique_ptr<Family> family = make_family(file);
     const Hparams h = family->read_hparams(file);
-    (void)family_experts(file, *family, h);
+    (void)family_experts(file, h);
     check_tokens(file);
     check_tensors(file, *family, h);
     return "";

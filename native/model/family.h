@@ -64,8 +64,7 @@ class Family {
 
 // The experts of every job, with the shapes that the sizes demand. Throws Error naming the file,
 // the tensor and what is wrong.
-[[nodiscard]] GgufExperts family_experts(const GgufFile& file, const Family& family,
-                                         const Hparams& h);
+[[nodiscard]] GgufExperts family_experts(const GgufFile& file, const Hparams& h);
 
 // Throws Error when a tensor of the layers is missing, has another shape, or would be ignored:
 // then the file is of a variant that would give wrong results.
@@ -86,8 +85,10 @@ std::unique_ptr<Family> make_granitemoe();
 std::unique_ptr<Family> make_hunyuanmoe();
 std::unique_ptr<Family> make_lfm2moe();
 std::unique_ptr<Family> make_llama();
+std::unique_ptr<Family> make_llama4();
 std::unique_ptr<Family> make_minimaxm2();
 std::unique_ptr<Family> make_olmoe();
+std::unique_ptr<Family> make_phimoe();
 std::unique_ptr<Family> make_qwen2moe();
 std::unique_ptr<Family> make_qwen35moe();
 std::unique_ptr<Family> make_qwen3moe();

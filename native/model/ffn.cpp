@@ -26,23 +26,21 @@ ggml_tensor* shared_expert(Builder& b, ggml_tensor* x, Activation activation) {
 
 ggml_tensor* gated_experts(Builder& b, ggml_tensor* x, const ExpertOps& ops,
                            Activation activation) {
-  const auto product = [&](int32_t matrix, const char* name, ggml_tensor* in) {
+  const auto product = [&](int32_t matrix, const char* bias_name, ggml_tensor* in) {
     ggml_tensor* y = ops.product(matrix, in);
-    ggml_tensor* bias = b.find(std::string(name) + ".bias");
+    ggml_tensor* bias = b.find(bias_name);
     return bias == nullptr ? y : ops.add_bias(y, bias);
   };
   if (b.hparams().fused_gate_up) {
-    ggml_tensor* both = product(0, "ffn_gate_up_exps", x);
+    ggml_tensor* both = product(0, "ffn_gate_up_exps.bias", x);
     const int64_t n_ff = both->ne[0] / 2;
-    const auto half = [&](int64_t i) {
-      return ggml_view_3d(b.ctx(), both, n_ff, both->ne[1], both->ne[2], both->nb[1], both->nb[2],
-                          static_cast<size_t>(i * n_ff) * both->nb[0]);
-    };
-    return product(1, "ffn_down_exps", gated(b, half(0), half(1), activation));
+    ggml_tensor* gate = b.part(both, 0, n_ff);
+    ggml_tensor* up = b.part(both, n_ff, n_ff);
+    return product(1, "ffn_down_exps.bias", gated(b, gate, up, activation));
   }
-  ggml_tensor* gate = product(0, "ffn_gate_exps", x);
-  ggml_tensor* up = product(1, "ffn_up_exps", x);
-  return product(2, "ffn_down_exps", gated(b, gate, up, activation));
+  ggml_tensor* gate = product(0, "ffn_gate_exps.bias", x);
+  ggml_tensor* up = product(1, "ffn_up_exps.bias", x);
+  return product(2, "ffn_down_exps.bias", gated(b, gate, up, activation));
 }
 
 }  // namespace runahead

@@ -54,8 +54,6 @@ class Gemma4 final : public Decoder {
     TensorSpecs attention{matrix_of("attn_q", h.n_embd, l.n_embd_q()),
                           matrix_of("attn_k", h.n_embd, l.n_embd_k()),
                           matrix_of("attn_v", h.n_embd, l.n_embd_v(), false),
-                          vector_of("attn_q_norm", l.head_dim),
-                          vector_of("attn_k_norm", l.head_dim),
                           matrix_of("attn_output", l.n_embd_q(), h.n_embd)};
     TensorSpecs norms{vector_of("attn_norm", h.n_embd), vector_of("post_attention_norm", h.n_embd),
                       vector_of("ffn_norm", h.n_embd), vector_of("post_ffw_norm", h.n_embd),
@@ -69,7 +67,7 @@ class Gemma4 final : public Decoder {
                      vector_of("post_ffw_norm_1", h.n_embd),
                      vector_of("post_ffw_norm_2", h.n_embd)}});
     }
-    return joined({norms, attention, gated_ffn_tensors(h, l.n_ff), moe});
+    return joined({norms, attention, head_norms(l), gated_ffn_tensors(h, l.n_ff), moe});
   }
 
   ggml_tensor* attention(Builder& b, ggml_tensor* x) const override {

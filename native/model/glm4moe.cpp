@@ -18,16 +18,8 @@ class Glm4Moe final : public Decoder {
     return reader.finish(std::move(h));
   }
 
-  std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const override {
-    const LayerHparams& l = h.layer(il);
-    return joined(
-        {{vector_of("attn_norm", h.n_embd), vector_of("post_attention_norm", h.n_embd)},
-         attention_tensors(h, il),
-         {vector_of("attn_q_norm", l.head_dim, false), vector_of("attn_k_norm", l.head_dim, false)},
-         ffn_tensors(h, il)});
-  }
-
  protected:
+  TensorSpecs qk_norms(const LayerHparams& l) const override { return head_norms(l, false); }
   const char* ffn_norm() const override { return "post_attention_norm"; }
 };
 

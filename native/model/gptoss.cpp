@@ -33,12 +33,10 @@ class GptOss final : public Decoder {
       return TensorSpec{std::string(name) + ".bias", {n, h.n_expert}, true, false, /*f32=*/true};
     };
     return joined(
-        {{vector_of("attn_norm", h.n_embd)},
-         attention_tensors(h, il),
-         {vector_of("attn_sinks", h.layer(il).n_head), vector_of("post_attention_norm", h.n_embd)},
-         moe_tensors(h),
-         {bias_of("ffn_gate_inp", h.n_expert), expert_bias("ffn_gate_exps", h.n_ff_expert),
-          expert_bias("ffn_up_exps", h.n_ff_expert), expert_bias("ffn_down_exps", h.n_embd)}});
+        {Decoder::layer_tensors(h, il),
+         {vector_of("attn_sinks", h.layer(il).n_head), bias_of("ffn_gate_inp", h.n_expert),
+          expert_bias("ffn_gate_exps", h.n_ff_expert), expert_bias("ffn_up_exps", h.n_ff_expert),
+          expert_bias("ffn_down_exps", h.n_embd)}});
   }
 
  protected:

@@ -113,6 +113,7 @@ void HparamsReader::read_routing(Hparams& h, Gating missing) const {
       fail(ErrorCode::kUnsupported, "expert_gating_func",
            "is " + std::to_string(gating) + ", a way to choose experts that is not supported");
   }
+  h.has_choice_bias = true;
   h.normalise_weights = flag("expert_weights_norm", false);
   const float scale = number("expert_weights_scale", 0.0, 0.0, 1e6);
   h.weights_scale = scale == 0.0F ? 1.0F : scale;

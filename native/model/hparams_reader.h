@@ -43,7 +43,8 @@ class HparamsReader {
   // leading_dense_block_count: so many layers have no experts.
   void read_dense_layers(Hparams& h) const;
   // What DeepSeek began: expert_gating_func (0 or absent: `missing`), expert_weights_norm (absent:
-  // no), expert_weights_scale; and expert_shared_count experts of the usual size as the shared one.
+  // no), expert_weights_scale; a bias that may decide who is chosen; and expert_shared_count
+  // experts of the usual size as the shared one.
   void read_routing(Hparams& h, Gating missing) const;
   [[noreturn]] void fail(ErrorCode code, const std::string& key, const std::string& what) const;
 

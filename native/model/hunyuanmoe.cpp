@@ -21,15 +21,9 @@ class HunyuanMoe final : public Decoder {
     return reader.finish(std::move(h));
   }
 
-  std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const override {
-    const LayerHparams& l = h.layer(il);
-    return joined({{vector_of("attn_norm", h.n_embd), vector_of("ffn_norm", h.n_embd)},
-                   attention_tensors(h, il),
-                   {vector_of("attn_q_norm", l.head_dim), vector_of("attn_k_norm", l.head_dim)},
-                   moe_tensors(h)});
-  }
-
  protected:
+  TensorSpecs qk_norms(const LayerHparams& l) const override { return head_norms(l); }
+
   ggml_tensor* mix(Builder& b, ggml_tensor* x) const override {
     const LayerHparams& l = b.layer();
     const auto turned = [&](const std::string& name, int64_t n_head) {

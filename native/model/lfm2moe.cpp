@@ -35,21 +35,19 @@ class Lfm2Moe final : public Decoder {
   }
 
   std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const override {
-    const LayerHparams& l = h.layer(il);
-    TensorSpecs mixer{{"shortconv.conv.weight", {h.conv_kernel, h.n_embd}, true, false, true},
-                      matrix_of("shortconv.in_proj", h.n_embd, int64_t{3} * h.n_embd),
-                      matrix_of("shortconv.out_proj", h.n_embd, h.n_embd)};
-    if (!l.recurrent) {
-      mixer =
-          joined({attention_tensors(h, il),
-                  {vector_of("attn_q_norm", l.head_dim), vector_of("attn_k_norm", l.head_dim)}});
+    if (!h.layer(il).recurrent) {
+      return Decoder::layer_tensors(h, il);
     }
     return joined({{vector_of("attn_norm", h.n_embd), vector_of("ffn_norm", h.n_embd)},
-                   mixer,
+                   {{"shortconv.conv.weight", {h.conv_kernel, h.n_embd}, true, false, true},
+                    matrix_of("shortconv.in_proj", h.n_embd, int64_t{3} * h.n_embd),
+                    matrix_of("shortconv.out_proj", h.n_embd, h.n_embd)},
                    ffn_tensors(h, il)});
   }
 
  protected:
+  TensorSpecs qk_norms(const LayerHparams& l) const override { return head_norms(l); }
+
   // The file calls the last norm after the embedding.
   static constexpr const char* kOutputNorm = "token_embd_norm";
   const char* output_norm() const override { return kOutputNorm; }
@@ -60,18 +58,14 @@ class Lfm2Moe final : public Decoder {
     }
     ggml_context* ctx = b.ctx();
     ggml_tensor* all = b.linear("shortconv.in_proj", x);
-    const auto third = [&](int64_t i) {
-      return ggml_view_2d(ctx, all, x->ne[0], b.n(), all->nb[1],
-                          static_cast<size_t>(i * x->ne[0]) * all->nb[0]);
-    };
+    const auto third = [&](int64_t i) { return b.part(all, i * x->ne[0], x->ne[0]); };
     ggml_tensor* gated = ggml_mul(ctx, third(0), third(2));
     const bool decode = b.attention().decode;
     const int64_t step = decode ? 1 : b.n();
     ggml_tensor* found = nullptr;
     for (int64_t i = 0; i < b.n(); i += step) {
-      ggml_tensor* columns = ggml_view_2d(ctx, gated, gated->ne[0], step, gated->nb[1],
-                                          static_cast<size_t>(i) * gated->nb[1]);
-      ggml_tensor* y = short_convolution(b, i, columns, b.weight("shortconv.conv.weight"));
+      ggml_tensor* y =
+          short_convolution(b, i, b.columns(gated, i, step), b.weight("shortconv.conv.weight"));
       found = found == nullptr ? y : ggml_concat(ctx, found, y, 1);
     }
     return b.linear("shortconv.out_proj", ggml_mul(ctx, found, third(1)));

@@ -1,14 +1,15 @@
-// model/llama.cpp: Mixtral 8x7B and 8x22B, and others that merge Llama models into experts. GGUF
-// architecture "llama" with an expert count; neighbouring values of a head turn together.
+// model/llama.cpp: Mixtral 8x7B and 8x22B, and others that merge Llama models into experts (GGUF
+// architecture "llama" with an expert count), and Granite 3 MoE (1B-A400M, 3B-A800M;
+// "granitemoe"). Neighbouring values of a head turn together. Granite scales embedding, residual
+// and logits by constants; some have a shared expert.
 
 #include "model/decoder.h"
 #include "model/hparams_reader.h"
-#include "model/tensors.h"
 
 namespace runahead {
 namespace {
 
-class Llama final : public Decoder {
+class Llama : public Decoder {
  public:
   Hparams read_hparams(const GgufFile& file) const override {
     const HparamsReader reader(file);
@@ -22,12 +23,21 @@ class Llama final : public Decoder {
     }
     return reader.finish(std::move(h));
   }
+};
 
-  std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const override {
-    return joined({{vector_of("attn_norm", h.n_embd)},
-                   attention_tensors(h, il),
-                   {vector_of("ffn_norm", h.n_embd)},
-                   moe_tensors(h)});
+class GraniteMoe final : public Llama {
+ public:
+  Hparams read_hparams(const GgufFile& file) const override {
+    const HparamsReader reader(file);
+    const auto scale = [&](const char* key) {
+      const float value = reader.number(key, 0.0, 0.0, 1e6);
+      return value == 0.0F ? 1.0F : value;
+    };
+    Hparams h = Llama::read_hparams(file);
+    h.embedding_scale = scale("embedding_scale");
+    h.residual_scale = scale("residual_scale");
+    h.logit_scale = 1.0F / scale("logit_scale");
+    return h;
   }
 };
 
@@ -35,6 +45,10 @@ class Llama final : public Decoder {
 
 std::unique_ptr<Family> make_llama() {
   return std::make_unique<Llama>();
+}
+
+std::unique_ptr<Family> make_granitemoe() {
+  return std::make_unique<GraniteMoe>();
 }
 
 }  // namespace runahead

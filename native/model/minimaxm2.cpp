@@ -19,13 +19,8 @@ class MiniMaxM2 final : public Decoder {
     return reader.finish(std::move(h));
   }
 
-  std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const override {
-    const LayerHparams& l = h.layer(il);
-    return joined({{vector_of("attn_norm", h.n_embd), vector_of("ffn_norm", h.n_embd)},
-                   attention_tensors(h, il),
-                   {vector_of("attn_q_norm", l.n_embd_q()), vector_of("attn_k_norm", l.n_embd_k())},
-                   ffn_tensors(h, il)});
-  }
+ protected:
+  TensorSpecs qk_norms(const LayerHparams& l) const override { return width_norms(l); }
 };
 
 }  // namespace

@@ -25,11 +25,7 @@ class Qwen2Moe final : public Decoder {
   }
 
   std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const override {
-    return joined({{vector_of("attn_norm", h.n_embd)},
-                   attention_tensors(h, il),
-                   {vector_of("ffn_norm", h.n_embd)},
-                   moe_tensors(h),
-                   {vector_of("ffn_gate_inp_shexp", h.n_embd)}});
+    return joined({Decoder::layer_tensors(h, il), {vector_of("ffn_gate_inp_shexp", h.n_embd)}});
   }
 };
 

@@ -19,14 +19,8 @@ class Qwen3Moe final : public Decoder {
     return reader.finish(std::move(h));
   }
 
-  std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const override {
-    const LayerHparams& l = h.layer(il);
-    return joined({{vector_of("attn_norm", h.n_embd)},
-                   attention_tensors(h, il),
-                   {vector_of("attn_q_norm", l.head_dim), vector_of("attn_k_norm", l.head_dim)},
-                   {vector_of("ffn_norm", h.n_embd)},
-                   moe_tensors(h)});
-  }
+ protected:
+  TensorSpecs qk_norms(const LayerHparams& l) const override { return head_norms(l); }
 };
 
 }  // namespace

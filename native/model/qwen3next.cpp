@@ -96,12 +96,11 @@ class Qwen35Moe : public Decoder {
   }
 
   static TensorSpecs gated_attention_tensors(const Hparams& h, const LayerHparams& l) {
-    return {matrix_of("attn_q", h.n_embd, int64_t{2} * l.n_embd_q()),
-            matrix_of("attn_k", h.n_embd, l.n_embd_k()),
-            matrix_of("attn_v", h.n_embd, l.n_embd_v()),
-            vector_of("attn_q_norm", l.head_dim),
-            vector_of("attn_k_norm", l.head_dim),
-            matrix_of("attn_output", l.n_embd_q(), h.n_embd)};
+    return joined(
+        {{matrix_of("attn_q", h.n_embd, int64_t{2} * l.n_embd_q()),
+          matrix_of("attn_k", h.n_embd, l.n_embd_k()), matrix_of("attn_v", h.n_embd, l.n_embd_v()),
+          matrix_of("attn_output", l.n_embd_q(), h.n_embd)},
+         head_norms(l)});
   }
 };
 
@@ -151,9 +150,7 @@ class Qwen3Next final : public Qwen35Moe {
   }
   // Of each K head `n` values from `first`: [n_k_head * n, n]
   static ggml_tensor* part(Builder& b, ggml_tensor* x, int64_t first, int64_t n) {
-    ggml_tensor* view = ggml_view_3d(b.ctx(), x, n, x->ne[1], x->ne[2], x->nb[1], x->nb[2],
-                                     static_cast<size_t>(first) * x->nb[0]);
-    return ggml_cont_2d(b.ctx(), view, n * x->ne[1], x->ne[2]);
+    return ggml_cont_2d(b.ctx(), b.part(x, first, n), n * x->ne[1], x->ne[2]);
   }
 };
 

@@ -17,7 +17,7 @@ TensorSpec matrix_of(const std::string& name, int64_t n_in, int64_t n_out, bool 
 TensorSpecs embedding_tensors(const Hparams& h) {
   int64_t n_rot = 2;
   for (const LayerHparams& l : h.layers) {
-    n_rot = l.window == 0 && !l.recurrent ? l.rope.n_rot : n_rot;
+    n_rot = l.rope.n_rot > 0 && !l.recurrent ? l.rope.n_rot : n_rot;
   }
   return {{"token_embd.weight", {h.n_embd, h.n_vocab}},
           vector_of("output_norm", h.n_embd),
@@ -41,6 +41,15 @@ TensorSpecs attention_tensors(const Hparams& h, int32_t il) {
   return joined({qkv, output});
 }
 
+TensorSpecs head_norms(const LayerHparams& l, bool required) {
+  return {vector_of("attn_q_norm", l.head_dim, required),
+          vector_of("attn_k_norm", l.head_dim, required)};
+}
+
+TensorSpecs width_norms(const LayerHparams& l) {
+  return {vector_of("attn_q_norm", l.n_embd_q()), vector_of("attn_k_norm", l.n_embd_k())};
+}
+
 TensorSpecs gated_ffn_tensors(const Hparams& h, int64_t n_ff, const std::string& suffix) {
   return {matrix_of("ffn_gate" + suffix, h.n_embd, n_ff),
           matrix_of("ffn_up" + suffix, h.n_embd, n_ff),
@@ -52,15 +61,15 @@ TensorSpecs moe_tensors(const Hparams& h) {
   if (h.n_ff_shared > 0) {
     specs = joined({specs, gated_ffn_tensors(h, h.n_ff_shared, "_shexp")});
   }
+  if (h.has_choice_bias) {
+    specs.push_back(bias_of("exp_probs_b", h.n_expert, false));
+  }
   return specs;
 }
 
 TensorSpecs ffn_tensors(const Hparams& h, int32_t il) {
   const LayerHparams& l = h.layer(il);
-  if (!l.has_experts) {
-    return gated_ffn_tensors(h, l.n_ff);
-  }
-  return joined({moe_tensors(h), {bias_of("exp_probs_b", h.n_expert, false)}});
+  return l.has_experts ? moe_tensors(h) : gated_ffn_tensors(h, l.n_ff);
 }
 
 TensorSpecs joined(std::initializer_list<TensorSpecs> parts) {

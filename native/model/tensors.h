@@ -25,13 +25,16 @@ using TensorSpecs = std::vector<TensorSpec>;
 [[nodiscard]] TensorSpecs embedding_tensors(const Hparams& h);
 // Q, K, V (or all in one), output. Biases that are there are used.
 [[nodiscard]] TensorSpecs attention_tensors(const Hparams& h, int32_t il);
+// Norms of Q and K: of each head, or over their full width.
+[[nodiscard]] TensorSpecs head_norms(const LayerHparams& l, bool required = true);
+[[nodiscard]] TensorSpecs width_norms(const LayerHparams& l);
 // ffn_gate<suffix>, ffn_up<suffix>, ffn_down<suffix>.
 [[nodiscard]] TensorSpecs gated_ffn_tensors(const Hparams& h, int64_t n_ff,
                                             const std::string& suffix = "");
-// Router, and the shared expert where the sizes have one.
+// Router, the shared expert where the sizes have one, and what may bias the choice.
 [[nodiscard]] TensorSpecs moe_tensors(const Hparams& h);
 
-// Of a layer with experts: the same and what may bias the choice; of another: a dense FFN.
+// Of a layer with experts: the same; of another: a dense FFN.
 [[nodiscard]] TensorSpecs ffn_tensors(const Hparams& h, int32_t il);
 
 [[nodiscard]] TensorSpecs joined(std::initializer_list<TensorSpecs> parts);

@@ -1,46 +1,22 @@
 """Every test has its own data folder, a fake engine, and real models of the app over them."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-
 from PySide6.QtWidgets import QApplication
 
 from app.engine_service import EngineService
 from app.theme.theme import Theme
+from tests.helpers.app_fixtures import *  # noqa: F403, pytest finds fixtures by their names here
 from tests.helpers.fake_client import FakeClient
 from tests.helpers.fake_jobs import FakeJobs
-from tests.helpers.widgets import delete_all, delete_widgets
 
 if TYPE_CHECKING:
     from app.data.conversations import Conversations
     from app.models.library import ModelLibrary
     from app.settings.settings import Settings
-
-
-@pytest.fixture(scope="session", autouse=True)
-def nothing_outlives_the_tests(qapp: QApplication) -> Iterator[None]:
-    yield
-    delete_all()
-
-
-@pytest.fixture(autouse=True)
-def no_widget_outlives_its_test(qapp: QApplication) -> Iterator[None]:
-    yield
-    delete_widgets()
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
-    folder.mkdir()
-    monkeypatch.setenv("RUNAHEAD_HOME", str(folder))
-    return folder
 
 
 @pytest.fixture

@@ -254,6 +254,20 @@ def test_a_chat_that_is_closed_streams_to_its_end(
     )
 
 
+@pytest.mark.parametrize("text", ["Go", "word " * 2000])  # a long one is counted before it is sent
+def test_a_chat_that_is_closed_before_it_is_asked_is_answered_to_the_end(
+    qtbot: QtBot, chats: Chats, chat: Chat, conversations: Conversations, text: str
+) -> None:
+    busy: list[bool] = []
+    chat.busy_changed.connect(lambda: busy.append(chat.is_busy))
+    chat.send(text)
+    conversation_id = chat.id
+    chats.close(conversation_id)
+    qtbot.waitUntil(lambda: conversations.path(conversation_id)[-1].text == REPLY, timeout=10000)
+    assert conversations.path(conversation_id)[-1].state == "done"
+    assert busy.count(False) == 1, "it does not rest between question and answer"
+
+
 def test_a_prompt_without_room_for_a_reply_is_not_sent(
     qtbot: QtBot, chat: Chat, fake_client: FakeClient
 ) -> None:

@@ -18,6 +18,7 @@ from app.engine_service import EngineService
 from app.settings.settings import Settings
 from app.theme.theme import Theme
 from app.widgets.toast import Toast
+from tests.helpers.chat_pages import current, say, wait_done
 from tests.helpers.fake_client import REPLY, FakeClient
 
 Make = Callable[[], ChatPage]
@@ -49,26 +50,6 @@ def make(
 @pytest.fixture
 def page(make: Make) -> ChatPage:
     return make()
-
-
-def current(page: ChatPage) -> ChatView:
-    view = page.tabs.current
-    assert view is not None
-    return view
-
-
-def say(qtbot: QtBot, page: ChatPage, text: str) -> ChatView:
-    view = current(page)
-    view.composer.set_text(text)
-    QTest.keyClick(view.composer.field, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: view.composer.text == "", timeout=5000)
-    return view
-
-
-def wait_done(qtbot: QtBot, view: ChatView, n_messages: int) -> None:
-    qtbot.waitUntil(
-        lambda: len(view.chat.messages) == n_messages and not view.chat.is_busy, timeout=10000
-    )
 
 
 def test_a_first_start_has_an_empty_chat(page: ChatPage) -> None:
@@ -136,6 +117,26 @@ def test_escape_stops_the_reply(qtbot: QtBot, page: ChatPage, fake_client: FakeC
     QTest.keyClick(view.composer.field, Qt.Key.Key_Escape)
     wait_done(qtbot, view, 2)
     assert view.chat.messages[1].state == "stopped"
+
+
+def test_a_finished_reply_is_said_to_those_who_do_not_see_it(
+    qtbot: QtBot, page: ChatPage, fake_client: FakeClient
+) -> None:
+    fake_client.reply = lambda request: "<think>Well</think>Paris."
+    view = say(qtbot, page, "What is the capital of France?")
+    wait_done(qtbot, view, 2)
+    assert view.transcript.accessibleDescription() == "Paris."
+
+
+def test_the_search_of_a_chat_opens_and_gives_the_focus_back(qtbot: QtBot, page: ChatPage) -> None:
+    view = say(qtbot, page, "Where are the pelicans?")
+    wait_done(qtbot, view, 2)
+    QTest.keyClick(view.composer.field, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(view.find_bar.field, "pelicans")
+    assert view.transcript.selected_text() == "pelicans"
+    QTest.keyClick(view.find_bar.field, Qt.Key.Key_Escape)
+    assert not view.find_bar.isVisible()
+    assert view.composer.field.hasFocus()
 
 
 def test_closing_a_tab_lets_the_reply_go_on(

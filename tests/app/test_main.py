@@ -33,6 +33,17 @@ def test_without_a_display_it_says_so_and_runs_the_demo(
     assert "no display" in capsys.readouterr().err
 
 
+def test_without_a_display_model_files_are_not_answered_by_the_demo(
+    asked: list[object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert entry.main(["my model.gguf"]) == 1
+    assert asked == []
+    assert "runahead generate 'my model.gguf'" in capsys.readouterr().err
+
+
 def test_model_files_open_in_the_window(
     asked: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,13 +18,6 @@ Add = Callable[..., Report]
 
 
 @pytest.fixture
-def library(qtbot: QtBot, tmp_path: Path) -> Iterator[ModelLibrary]:
-    library = ModelLibrary(tmp_path / "models.json")
-    yield library
-    library.close()
-
-
-@pytest.fixture
 def adding(service: EngineService, library: ModelLibrary) -> Iterator[Adding]:
     adding = Adding(service, library)
     yield adding
@@ -85,6 +78,14 @@ def test_a_missing_shard_is_told_before_anything_is_read(
     title, text, kind = summary(report)
     assert (title, kind) == ("1 could not be added", "danger")
     assert "Big-00002-of-00002.gguf" in text
+
+
+def test_a_file_is_named_once_in_what_is_told(add: Add, folder: Path, fake_jobs: FakeJobs) -> None:
+    one, other = gguf(folder, "one.gguf"), gguf(folder, "other.gguf")
+    fake_jobs.failures[str(one)] = (f"{one}: is no GGUF file", "")
+    fake_jobs.failures[str(other)] = ("It is damaged", "")
+    lines = summary(add(one, other))[1].splitlines()
+    assert [line.count(str(path)) for line, path in zip(lines, (one, other), strict=True)] == [1, 1]
 
 
 def test_a_damaged_file_is_told_and_the_next_one_is_added(

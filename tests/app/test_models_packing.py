@@ -17,13 +17,6 @@ from tests.helpers.fake_jobs import FakeJobs, model_info
 
 
 @pytest.fixture
-def library(qtbot: QtBot, tmp_path: Path) -> Iterator[ModelLibrary]:
-    library = ModelLibrary(tmp_path / "models.json")
-    yield library
-    library.close()
-
-
-@pytest.fixture
 def packing(service: EngineService, library: ModelLibrary) -> Iterator[Packing]:
     packing = Packing(service, library)
     yield packing
@@ -105,6 +98,18 @@ def test_a_cancelled_pack_is_no_failure(
     packing.cancel(model.id)
     qtbot.waitUntil(lambda: packing.progress(model.id) is None)
     assert failures == []
+
+
+def test_a_pack_that_is_cancelled_while_the_disk_is_looked_at_is_not_built(
+    qtbot: QtBot, packing: Packing, model: KnownModel, fake_jobs: FakeJobs
+) -> None:
+    packing.start(model)
+    packing.cancel(model.id)
+    assert packing.progress(model.id) is None
+    looked: list[None] = []
+    packing._background.run(lambda _: None, looked.append)
+    qtbot.waitUntil(lambda: bool(looked))
+    assert fake_jobs.calls == []
 
 
 def test_a_failure_says_what_and_what_to_try(

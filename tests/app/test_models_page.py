@@ -29,13 +29,6 @@ GB = 10**9
 
 
 @pytest.fixture
-def library(qtbot: QtBot, tmp_path: Path) -> Iterator[ModelLibrary]:
-    library = ModelLibrary(tmp_path / "models.json")
-    yield library
-    library.close()
-
-
-@pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch) -> list[MachineMemory]:
     """What the machine has; a test may replace the only item."""
     now = [MachineMemory(32 * GB, 24 * GB)]
@@ -314,6 +307,29 @@ def test_a_pack_is_built_shown_and_deleted(
     answer(box(page, qtbot), "Delete pack")
     qtbot.waitUntil(lambda: card.state.text() == "Not built")
     assert not pack_path(model.info).exists()
+
+
+def test_building_a_pack_does_not_scroll_away_from_it(
+    qtbot: QtBot, page: ModelsPage, model: KnownModel, fake_jobs: FakeJobs
+) -> None:
+    page.resize(900, 400)
+    page.activateWindow()
+    card = page.details.pack_card
+    card.build_button.setFocus()
+    qtbot.waitUntil(card.build_button.hasFocus)
+    bar = page.details.verticalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    before = bar.value()
+    assert 0 < before < bar.maximum()
+    fake_jobs.held = True
+    card.build_button.click()
+    qtbot.waitUntil(card.progress.isVisible)
+    assert card.progress.cancel_button.hasFocus()
+    assert bar.value() == before
+    card.progress.cancel_button.click()
+    qtbot.waitUntil(card.build_button.isVisible)
+    assert card.build_button.hasFocus()
+    assert bar.value() == before
 
 
 def test_a_changed_file_is_read_again_by_itself(

@@ -116,6 +116,23 @@ def test_the_newest_run_is_plotted_with_its_marks(qtbot: QtBot, page: RunsPage, 
     assert charts.step_ms.legend._values[0] == f"{steps['step_ms'][4]:.4g} ms"
 
 
+def test_of_changes_in_quick_succession_the_last_is_marked(
+    qtbot: QtBot, page: RunsPage, runs: Path
+) -> None:
+    dragged = [(50, "cache 50%"), (51, "cache 60%"), (51, "cache 70%"), (52, "policy bevy")]
+    made_up_run(runs, n_steps=200, marks=(*dragged, (90, "cache 30%"), (150, "cache 20%")))
+    shown(qtbot, page)
+    charts = page.details.charts
+    qtbot.waitUntil(lambda: len(charts.step_ms._lines) > 0)
+    shown_marks = [(line.value(), line.label.format) for line in charts.step_ms._lines]
+    assert shown_marks == [
+        (51.5, "cache 70%"),
+        (52.5, "policy bevy"),
+        (90.5, "cache 30%"),
+        (150.5, "cache 20%"),
+    ]
+
+
 def test_a_click_on_a_step_shows_its_timeline(qtbot: QtBot, page: RunsPage, runs: Path) -> None:
     made_up_run(runs, n_steps=20)
     shown(qtbot, page)
@@ -160,6 +177,19 @@ def test_two_runs_are_laid_over_each_other_and_differences_told(
     steps = next(item for item in rows if item and item.text(0) == "Steps")
     assert [steps.text(column) for column in (1, 2, 3)] == ["9", "12", "1.33×"]
     assert not details.tabs.isTabVisible(1)
+
+
+def test_a_run_that_cannot_be_read_stays_damaged_and_is_not_tried_again(
+    qtbot: QtBot, page: RunsPage, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made_up_run(runs)
+    (folder / "events-0001.bin").mkdir()
+    shown(qtbot, page)
+    assert cell(page, 0, 9) == "Damaged"
+    monkeypatch.setattr(StepReader, "read", lambda *_, **__: pytest.fail("read again"))
+    with qtbot.waitSignal(page.index.listed):
+        page.refresh()
+    assert cell(page, 0, 9) == "Damaged"
 
 
 def test_a_run_that_goes_on_grows_in_the_list(qtbot: QtBot, page: RunsPage, runs: Path) -> None:
@@ -286,7 +316,7 @@ def test_fifty_runs_are_listed_before_their_records_are_read(
     qtbot: QtBot, page: RunsPage, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for n in range(50):
-        made_up_run(runs, n_steps=1, title=f"Model {n:02d}")
+        made_up_run(runs, n_steps=1, title=f"Model no{n:02d}")
     go_on = threading.Event()
     real_read = StepReader.read
 
@@ -300,7 +330,7 @@ def test_fifty_runs_are_listed_before_their_records_are_read(
     assert page.table.model().rowCount() == 50
     assert {state_text(run) for run in page.index.all()} == {"Finished"}
     assert cell(page, 0, 4) == "…"
-    page._sorted.search("model 07")
+    page._sorted.search("model no07")
     assert page.table.model().rowCount() == 1
     page._sorted.search("")
     go_on.set()

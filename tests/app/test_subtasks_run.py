@@ -312,6 +312,20 @@ def test_results_longer_than_the_context_are_summed_up_in_groups_and_it_says_so(
     assert all(len(text.split()) < 1024 - 256 for text in asked)
 
 
+def test_a_summary_that_is_stopped_before_its_text_is_written_stays_stopped(
+    make: Make, fake_client: FakeClient, qtbot: QtBot
+) -> None:
+    run = make(summarise=True)
+    run.run_rest()
+    qtbot.waitUntil(lambda: run.summary.is_active)
+    n_requests = len(fake_client.requests)
+    run.stop_all()
+    assert not run.summary.is_active
+    qtbot.wait(100)
+    assert len(fake_client.requests) == n_requests
+    assert run.task.summary is None
+
+
 def test_a_summary_that_cannot_fit_says_so(
     make: Make, service: EngineService, fake_client: FakeClient, qtbot: QtBot
 ) -> None:

@@ -262,6 +262,19 @@ def test_the_strip_shows_speed_hits_and_cache_while_replies_stream(
     qtbot.waitUntil(lambda: not window.rail.buttons["monitor"].busy)
 
 
+def test_the_strip_knows_no_hits_of_a_model_that_has_just_been_loaded(
+    qtbot: QtBot, window: MainWindow, service: EngineService, fake_client: FakeClient
+) -> None:
+    fake_client.become_ready()
+    reply = service.generate(HELLO)
+    qtbot.waitUntil(lambda: window.status.hits.text().endswith("%"), timeout=8000)
+    reply.stop()
+    qtbot.waitUntil(lambda: not window.rail.buttons["monitor"].busy)
+    fake_client.become_ready("/models/other.gguf")
+    qtbot.waitUntil(lambda: window.status.phase.text().startswith("other"))
+    assert window.status.hits.text() == "–"
+
+
 def test_closing_ends_replies_without_a_question_and_keeps_their_text(
     qtbot: QtBot, window: MainWindow, service: EngineService, fake_client: FakeClient
 ) -> None:

@@ -11,66 +11,26 @@ Run as a program it is that process: each line of its output is a word and what 
 
 import json
 import os
-import subprocess
 import sys
-import threading
 from pathlib import Path
-from types import TracebackType
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.child import Child
 
 
-class AppChild:
+class AppChild(Child):
     """The parent's side: `said(word)` are the lines of a kind so far."""
 
     def __init__(self, model: Path) -> None:
-        self._lines: dict[str, list[str]] = {}
-        self._heard = threading.Condition()
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, str(model)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-        )
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def __enter__(self) -> "AppChild":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.kill()
+        super().__init__("tests.e2e.app_child", model)
 
     def said(self, word: str) -> list[str]:
         """What followed the word, in order."""
-        with self._heard:
-            return list(self._lines.get(word, []))
+        return [rest for said, rest in self.lines if said == word]
 
     def wait_for(self, word: str, n: int) -> None:
         """Until it was said n times."""
-        with self._heard:
-            came = self._heard.wait_for(lambda: len(self._lines.get(word, [])) >= n, timeout=120)
-            assert came, f"{word!r} was said {len(self._lines.get(word, []))} times"
-
-    def kill(self) -> None:
-        """SIGKILL; afterwards all that was said is known."""
-        self._process.kill()
-        self._process.wait()
-        self._reader.join()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if not line.endswith("\n"):
-                return  # killed while it wrote
-            word, rest = line.rstrip("\n").split(" ", 1)
-            with self._heard:
-                self._lines.setdefault(word, []).append(rest)
-                self._heard.notify_all()
+        came = self.wait_until(lambda: len(self.said(word)) >= n, timeout_s=120)
+        assert came, f"{word!r} was said {len(self.said(word))} times"
 
 
 def _main(model: Path) -> None:
@@ -112,6 +72,5 @@ def _say_asked(app: object, say: object, message_id: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     _main(Path(sys.argv[1]))

@@ -14,7 +14,9 @@ from tests.helpers.native_runs import text_tokens
 SMALL = {"n_embd": 256, "n_expert": 16, "n_ff_exp": 64}
 SHAPES = [
     ("qwen3.6-35b-a3b", "q4_0", SMALL | {"n_layer": 4, "n_ff": 64}),
+    ("gemma4-26b-a4b", "q4_0", SMALL | {"n_layer": 6, "n_ff": 96}),
     ("gemma4-26b-a4b", "q8_0", SMALL | {"n_layer": 6, "n_ff": 96}),
+    ("gemma4-26b-a4b", "q8_0", SMALL | {"n_layer": 6, "n_ff": 96, "n_head_kv": 4}),
     ("gpt-oss-20b", "mxfp4", SMALL | {"n_layer": 4, "n_ff": 64, "n_head": 8}),
 ]
 

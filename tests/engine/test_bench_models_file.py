@@ -124,7 +124,7 @@ def test_a_disk_too_small_is_told_before_anything_is_written(
         shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10**6, 10**6 - 10**5, 10**5)
     )
     with pytest.raises(
-        BenchModelError, match=r"needs 4\.22 GB, but only 0\.00 GB are free"
+        BenchModelError, match=r"needs 4\.22 GB, but only 100 kB are free"
     ) as caught:
         make_model(tmp_path / "new" / "m.gguf", n_layer=12)
     assert caught.value.code == "no_space"

@@ -80,6 +80,15 @@ def test_a_prompt_is_read_from_a_pipe(
     assert json.loads(out)["replies"][0]["prompt"] == "from a pipe"
 
 
+def test_an_empty_pipe_is_no_prompt(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n"))
+    code, out, err = output(capsys, "generate", model)
+    assert (code, out) == (1, "")
+    assert "no prompt" in err
+
+
 def test_a_reply_that_fails_makes_the_command_fail(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,11 +14,10 @@ from engine.client import CacheChanged, EngineClient, StatsArrived, TokensCounte
 from engine.engine import Engine
 from engine.events import Finished, Notice, PrefillProgress
 from engine.link_speed import LinkSpeed
-from engine.options import EngineOptions
 from engine.request import Message, Request, RequestId, SessionId
 from engine.sampling import SamplingParams
 from engine.trace import Event
-from tests.helpers.listening import Ear, alive
+from tests.helpers.listening import Ear, alive, asked, opened, options
 from tests.helpers.models import tiny_model
 
 PROMPTS = ("Once upon a time", "def main():", "The sea is", "12 + 30 =")
@@ -41,23 +40,6 @@ def client() -> Iterator[EngineClient]:
 @pytest.fixture
 def ear(client: EngineClient) -> Ear:
     return Ear(client)
-
-
-def options(**fields: object) -> EngineOptions:
-    given = {"n_threads": 1, "context": 512, "store": "gguf", "run_log": False, **fields}
-    return EngineOptions(**given)  # type: ignore[arg-type]
-
-
-def asked(prompt: str, max_tokens: int = 24, **fields: object) -> Request:
-    params = SamplingParams(seed=1, max_tokens=max_tokens, ignore_end=True, temperature=1)
-    return Request(prompt=prompt, params=params, **fields)  # type: ignore[arg-type]
-
-
-def opened(ear: Ear, model: Path, **fields: object) -> EngineClient:
-    ear.client.load(model, options(**fields))
-    state = ear.phase("ready", "failed")
-    assert state.phase == "ready", state.reason
-    return ear.client
 
 
 def in_process(model: Path, requests: list[Request], **fields: object) -> list[list[int]]:

@@ -18,11 +18,10 @@ from engine.client import EngineClient, TokensCounted
 from engine.engine import Engine
 from engine.engine_state import EngineState
 from engine.link_speed import LinkSpeed
-from engine.options import EngineOptions
-from engine.request import Message, Request
+from engine.request import Message
 from engine.runlog.reader import RunLog
-from engine.sampling import SamplingParams
-from tests.helpers.listening import Ear, alive, wait_until_gone
+from tests.helpers import listening
+from tests.helpers.listening import Ear, alive, asked, options, wait_until_gone
 from tests.helpers.models import tiny_model
 
 ROOT = Path(__file__).parents[2]
@@ -53,23 +52,11 @@ def odd(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return be
 
 
-def options(**fields: object) -> EngineOptions:
-    given = {"n_threads": 1, "context": 512, "store": "gguf", "run_log": False, **fields}
-    return EngineOptions(**given)  # type: ignore[arg-type]
-
-
-def asked(prompt: str, max_tokens: int = 24, **fields: object) -> Request:
-    params = SamplingParams(seed=1, max_tokens=max_tokens, ignore_end=True, temperature=1)
-    return Request(prompt=prompt, params=params, **fields)  # type: ignore[arg-type]
-
-
 def opened(ear: Ear, model: Path, **fields: object) -> int:
     """The process that has the model open."""
-    ear.client.load(model, options(**fields))
-    state = ear.phase("ready", "failed")
-    assert state.phase == "ready", state.reason
-    assert ear.client.pid is not None
-    return ear.client.pid
+    pid = listening.opened(ear, model, **fields).pid
+    assert pid is not None
+    return pid
 
 
 def refused(ear: Ear, path: Path, **fields: object) -> EngineState:

@@ -14,10 +14,13 @@ from tests.helpers.family_models import (
     Tensor,
     attention,
     bias,
+    draft_ends,
     experts,
     gated_ffn,
     head,
     matrix,
+    qk_norms,
+    usual_settings,
     vector,
     write_model,
 )
@@ -84,19 +87,12 @@ VARIANTS = {
 def model(name: str, type: str) -> Path:
     v = VARIANTS[name]
     n_layer = N_LAYER + v.draft_layer
-    settings: dict[str, Setting] = {
-        "block_count": n_layer,
-        "context_length": 4096,
-        "embedding_length": N_EMBD,
+    settings = usual_settings(n_layer, N_EMBD, N_HEAD, v.n_head_kv, N_EXPERT, 3) | {
         "feed_forward_length": N_DENSE if v.n_dense else N_FF,
-        "attention.head_count": N_HEAD,
-        "attention.head_count_kv": v.n_head_kv,
         "attention.key_length": HEAD_DIM,
         "attention.value_length": HEAD_DIM,
         "attention.layer_norm_rms_epsilon": 1e-6,
         "rope.freq_base": 1e6,
-        "expert_count": N_EXPERT,
-        "expert_used_count": 3,
         "expert_feed_forward_length": N_FF,
         "leading_dense_block_count": v.n_dense,
     }
@@ -113,11 +109,7 @@ def model(name: str, type: str) -> Path:
             *(gated_ffn(il, N_EMBD, N_DENSE) if il < v.n_dense else _moe(il, v)),
         ]
         if il >= N_LAYER:
-            tensors += [
-                matrix(f"blk.{il}.nextn.eh_proj.weight", 2 * N_EMBD, N_EMBD),
-                vector(f"blk.{il}.nextn.enorm.weight", N_EMBD),
-                vector(f"blk.{il}.nextn.hnorm.weight", N_EMBD),
-            ]
+            tensors += draft_ends(il, N_EMBD)
     return write_model(v.family, settings | v.settings, tensors, type)
 
 
@@ -129,10 +121,7 @@ def _attention(il: int, v: Variant) -> list[Tensor]:
         tensors = [matrix(f"{p}attn_qkv.weight", N_EMBD, width), tensors[3]]
     if v.norms:
         n_head, n_head_kv = (1, 1) if v.norms == "head" else (N_HEAD, v.n_head_kv)
-        tensors += [
-            vector(f"{p}attn_q_norm.weight", n_head * HEAD_DIM),
-            vector(f"{p}attn_k_norm.weight", n_head_kv * HEAD_DIM),
-        ]
+        tensors += qk_norms(il, n_head * HEAD_DIM, n_head_kv * HEAD_DIM)
     return tensors
 
 

@@ -6,13 +6,13 @@ import pytest
 
 from tests.helpers.family_checks import F32_LIMIT, QUANTISED_LIMIT, check_identity, check_parity
 from tests.helpers.family_models import (
-    Setting,
     Tensor,
     bias,
     experts,
     gated_ffn,
     head,
     matrix,
+    usual_settings,
     vector,
     write_model,
 )
@@ -25,30 +25,23 @@ def model(type: str, variant: str = "v3") -> Path:
     """Variants: v3 (latent rows, queries through a latent row, groups, sigmoid and bias, YaRN);
     v2 (keys and values made of the rows, softmax); v2-absorbed."""
     v3 = variant == "v3"
-    settings: dict[str, Setting] = {
-        "block_count": N_LAYER,
-        "context_length": 4096,
-        "embedding_length": N_EMBD,
+    n_head_kv = N_HEAD if variant == "v2" else 1
+    settings = usual_settings(N_LAYER, N_EMBD, N_HEAD, n_head_kv, N_EXPERT, 3) | {
         "feed_forward_length": N_DENSE,
-        "attention.head_count": N_HEAD,
         "attention.layer_norm_rms_epsilon": 1e-6,
         "attention.kv_lora_rank": LORA_KV,
         "attention.q_lora_rank": LORA_Q,
         "rope.freq_base": 10000.0,
         "rope.dimension_count": ROT,
         "leading_dense_block_count": 1,
-        "expert_count": N_EXPERT,
-        "expert_used_count": 3,
         "expert_feed_forward_length": N_FF,
         "expert_shared_count": 1,
         "expert_weights_scale": 2.0 if v3 else 1.0,
     }
     if variant == "v2":
-        settings["attention.head_count_kv"] = N_HEAD
         settings["attention.key_length"] = NOPE + ROT
         settings["attention.value_length"] = VALUE
     else:
-        settings["attention.head_count_kv"] = 1
         settings["attention.key_length"] = LORA_KV + ROT
         settings["attention.value_length"] = LORA_KV
         settings["attention.key_length_mla"] = NOPE + ROT

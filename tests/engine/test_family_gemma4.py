@@ -6,12 +6,12 @@ import pytest
 
 from tests.helpers.family_checks import F32_LIMIT, QUANTISED_LIMIT, check_identity, check_parity
 from tests.helpers.family_models import (
-    Setting,
     Tensor,
     experts,
     gated_ffn,
     head,
     matrix,
+    usual_settings,
     vector,
     write_model,
 )
@@ -27,14 +27,9 @@ def model(type: str, variant: str = "26b") -> Path:
     full = variant == "26b"
     head_dims = [32 if window else 64 for window in IS_WINDOW]
     n_head_kv = [2 if window else 1 for window in IS_WINDOW]
-    settings: dict[str, Setting] = {
-        "block_count": N_LAYER,
-        "context_length": 4096,
-        "embedding_length": N_EMBD,
+    settings = usual_settings(N_LAYER, N_EMBD, N_HEAD, n_head_kv, N_EXPERT, 3) | {
         "embedding_length_per_layer_input": 0,
         "feed_forward_length": N_DENSE,
-        "attention.head_count": N_HEAD,
-        "attention.head_count_kv": n_head_kv,
         "attention.key_length": 64,
         "attention.value_length": 64,
         "attention.key_length_swa": 32,
@@ -48,8 +43,6 @@ def model(type: str, variant: str = "26b") -> Path:
         "rope.dimension_count": 64,
         "rope.dimension_count_swa": 32,
         "final_logit_softcapping": 30.0,
-        "expert_count": N_EXPERT,
-        "expert_used_count": 3,
         "expert_feed_forward_length": N_FF,
     }
     # The embedding is scaled by the root of its length; as the head it should not be too loud.

@@ -6,11 +6,11 @@ import pytest
 
 from tests.helpers.family_checks import F32_LIMIT, QUANTISED_LIMIT, check_identity, check_parity
 from tests.helpers.family_models import (
-    Setting,
     attention,
     bias,
     experts,
     head,
+    usual_settings,
     vector,
     write_model,
 )
@@ -19,20 +19,13 @@ N_EMBD, N_LAYER, N_HEAD, N_HEAD_KV, HEAD_DIM, N_EXPERT, N_FF = 128, 4, 8, 2, 32,
 
 
 def model(type: str, expert_type: str = "", yarn: bool = True) -> Path:
-    settings: dict[str, Setting] = {
-        "block_count": N_LAYER,
-        "context_length": 4096,
-        "embedding_length": N_EMBD,
+    settings = usual_settings(N_LAYER, N_EMBD, N_HEAD, N_HEAD_KV, N_EXPERT, 3) | {
         "feed_forward_length": N_FF,
-        "attention.head_count": N_HEAD,
-        "attention.head_count_kv": N_HEAD_KV,
         "attention.key_length": HEAD_DIM,
         "attention.value_length": HEAD_DIM,
         "attention.layer_norm_rms_epsilon": 1e-5,
         "attention.sliding_window": 20,
         "rope.freq_base": 150000.0,
-        "expert_count": N_EXPERT,
-        "expert_used_count": 3,
         "expert_feed_forward_length": N_FF,
     }
     if yarn:
@@ -48,8 +41,7 @@ def model(type: str, expert_type: str = "", yarn: bool = True) -> Path:
             bias(f"{p}attn_output.bias", N_EMBD),
             vector(f"{p}attn_sinks.weight", N_HEAD, mean=0.5, spread=0.5),
             vector(f"{p}post_attention_norm.weight", N_EMBD),
-            # Sure choices: a tie decided the other way is no difference worth looking at.
-            *experts(il, N_EMBD, N_FF, N_EXPERT, router_gain=4.0),
+            *experts(il, N_EMBD, N_FF, N_EXPERT),
             bias(f"{p}ffn_gate_inp.bias", N_EXPERT),
             bias(f"{p}ffn_gate_exps.bias", N_FF, N_EXPERT),
             bias(f"{p}ffn_up_exps.bias", N_FF, N_EXPERT),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.family_checks import F32_LIMIT, QUANTISED_LIMIT, check_identity, check_parity
-from tests.helpers.family_models import attention, experts, gated_ffn, head, vector, write_model
+from tests.helpers.family_models import gated_ffn, head, usual_layer, usual_settings, write_model
 
 N_EMBD, N_LAYER, N_HEAD, N_HEAD_KV, HEAD_DIM, N_EXPERT, N_FF = 128, 3, 4, 2, 32, 8, 64
 
@@ -14,29 +14,18 @@ def model(type: str) -> Path:
     tensors = head(N_EMBD, tied=True)
     for il in range(N_LAYER):
         tensors += [
-            vector(f"blk.{il}.attn_norm.weight", N_EMBD),
-            *attention(il, N_EMBD, N_HEAD, N_HEAD_KV, HEAD_DIM),
-            vector(f"blk.{il}.attn_q_norm.weight", HEAD_DIM),
-            vector(f"blk.{il}.attn_k_norm.weight", HEAD_DIM),
-            vector(f"blk.{il}.ffn_norm.weight", N_EMBD),
-            *experts(il, N_EMBD, N_FF, N_EXPERT),
+            *usual_layer(il, N_EMBD, N_HEAD, N_HEAD_KV, N_EXPERT, N_FF, qk_norm=HEAD_DIM),
             *gated_ffn(il, N_EMBD, 2 * N_FF, "_shexp"),
         ]
     return write_model(
         "hunyuan-moe",
-        {
-            "block_count": N_LAYER,
-            "context_length": 4096,
-            "embedding_length": N_EMBD,
+        usual_settings(N_LAYER, N_EMBD, N_HEAD, N_HEAD_KV, N_EXPERT, 3)
+        | {
             "feed_forward_length": N_FF,
-            "attention.head_count": N_HEAD,
-            "attention.head_count_kv": N_HEAD_KV,
             "attention.key_length": HEAD_DIM,
             "attention.value_length": HEAD_DIM,
             "attention.layer_norm_rms_epsilon": 1e-5,
             "rope.freq_base": 10000.0,
-            "expert_count": N_EXPERT,
-            "expert_used_count": 3,
             "expert_feed_forward_length": N_FF,
             "expert_shared_feed_forward_length": 2 * N_FF,
         },

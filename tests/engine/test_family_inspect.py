@@ -6,10 +6,10 @@ from engine.model_info import inspect_model
 from tests.helpers.family_models import (
     Setting,
     Tensor,
-    attention,
-    experts,
     gated_ffn,
     head,
+    usual_layer,
+    usual_settings,
     vector,
     write_model,
 )
@@ -21,25 +21,11 @@ def usual(n_layer: int = 1) -> list[Tensor]:
     """A small model as family llama, with four experts."""
     tensors = head(N_EMBD)
     for il in range(n_layer):
-        tensors += [
-            vector(f"blk.{il}.attn_norm.weight", N_EMBD),
-            *attention(il, N_EMBD, 2, 1, 32),
-            vector(f"blk.{il}.ffn_norm.weight", N_EMBD),
-            *experts(il, N_EMBD, 32, 4),
-        ]
+        tensors += usual_layer(il, N_EMBD, 2, 1, 4, 32)
     return tensors
 
 
-SETTINGS: dict[str, Setting] = {
-    "block_count": 1,
-    "context_length": 4096,
-    "embedding_length": N_EMBD,
-    "feed_forward_length": 32,
-    "attention.head_count": 2,
-    "attention.head_count_kv": 1,
-    "expert_count": 4,
-    "expert_used_count": 2,
-}
+SETTINGS = usual_settings(1, N_EMBD, 2, 1, 4, 2) | {"feed_forward_length": 32}
 
 
 def reason(family: str, settings: dict[str, Setting], tensors: list[Tensor]) -> str:

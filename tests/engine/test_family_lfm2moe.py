@@ -14,6 +14,8 @@ from tests.helpers.family_models import (
     gated_ffn,
     head,
     matrix,
+    qk_norms,
+    usual_settings,
     vector,
     write_model,
 )
@@ -24,6 +26,7 @@ HAS_ATTENTION = [False, True, False, False]
 
 
 def model(type: str) -> Path:
+    n_head_kv = [N_HEAD_KV * has for has in HAS_ATTENTION]
     tensors = head(N_EMBD, tied=True)
     tensors[1] = vector("token_embd_norm.weight", N_EMBD)
     for il, has_attention in enumerate(HAS_ATTENTION):
@@ -39,19 +42,13 @@ def model(type: str) -> Path:
             tensors.append(bias(f"blk.{il}.exp_probs_b.bias", N_EXPERT))
     return write_model(
         "lfm2moe",
-        {
-            "block_count": len(HAS_ATTENTION),
-            "context_length": 4096,
-            "embedding_length": N_EMBD,
+        usual_settings(len(HAS_ATTENTION), N_EMBD, N_HEAD, n_head_kv, N_EXPERT, 3)
+        | {
             "feed_forward_length": N_DENSE,
-            "attention.head_count": N_HEAD,
-            "attention.head_count_kv": [N_HEAD_KV * has for has in HAS_ATTENTION],
             "attention.layer_norm_rms_epsilon": 1e-5,
             "rope.freq_base": 1e6,
             "shortconv.l_cache": KERNEL,
             "leading_dense_block_count": 1,
-            "expert_count": N_EXPERT,
-            "expert_used_count": 3,
             "expert_feed_forward_length": N_FF,
             "expert_gating_func": 2,
         },
@@ -63,8 +60,7 @@ def model(type: str) -> Path:
 def _attention(il: int) -> list[Tensor]:
     return [
         *attention(il, N_EMBD, N_HEAD, N_HEAD_KV, HEAD_DIM),
-        vector(f"blk.{il}.attn_q_norm.weight", HEAD_DIM),
-        vector(f"blk.{il}.attn_k_norm.weight", HEAD_DIM),
+        *qk_norms(il, HEAD_DIM, HEAD_DIM),
     ]
 
 

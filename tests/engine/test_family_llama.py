@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.family_checks import F32_LIMIT, QUANTISED_LIMIT, check_identity, check_parity
-from tests.helpers.family_models import Setting, attention, experts, head, vector, write_model
+from tests.helpers.family_models import head, usual_layer, usual_settings, vector, write_model
 
 N_EMBD, N_LAYER, N_HEAD, N_HEAD_KV, N_EXPERT, N_FF = 128, 3, 4, 2, 4, 96
 
@@ -13,18 +13,11 @@ N_EMBD, N_LAYER, N_HEAD, N_HEAD_KV, N_EXPERT, N_FF = 128, 3, 4, 2, 4, 96
 def model(type: str, variant: str = "mixtral") -> Path:
     """Variants: llama-3 has frequency factors and shares embedding and output, as Llama 3.2 does;
     linear and yarn stretch the positions."""
-    settings: dict[str, Setting] = {
-        "block_count": N_LAYER,
-        "context_length": 4096,
-        "embedding_length": N_EMBD,
+    settings = usual_settings(N_LAYER, N_EMBD, N_HEAD, N_HEAD_KV, N_EXPERT, 2) | {
         "feed_forward_length": N_FF,
-        "attention.head_count": N_HEAD,
-        "attention.head_count_kv": N_HEAD_KV,
         "attention.layer_norm_rms_epsilon": 1e-5,
         "rope.dimension_count": N_EMBD // N_HEAD,
         "rope.freq_base": 1e6,
-        "expert_count": N_EXPERT,
-        "expert_used_count": 2,
     }
     if variant in ("linear", "yarn"):
         settings["rope.scaling.type"] = variant
@@ -34,12 +27,7 @@ def model(type: str, variant: str = "mixtral") -> Path:
     if variant == "llama-3":
         tensors.append(vector("rope_freqs.weight", N_EMBD // N_HEAD // 2, mean=2.0))
     for il in range(N_LAYER):
-        tensors += [
-            vector(f"blk.{il}.attn_norm.weight", N_EMBD),
-            *attention(il, N_EMBD, N_HEAD, N_HEAD_KV, N_EMBD // N_HEAD),
-            vector(f"blk.{il}.ffn_norm.weight", N_EMBD),
-            *experts(il, N_EMBD, N_FF, N_EXPERT),
-        ]
+        tensors += usual_layer(il, N_EMBD, N_HEAD, N_HEAD_KV, N_EXPERT, N_FF)
     return write_model("llama", settings, tensors, type)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.family_checks import F32_LIMIT, QUANTISED_LIMIT, check_identity, check_parity
-from tests.helpers.family_models import attention, experts, head, vector, write_model
+from tests.helpers.family_models import head, usual_layer, usual_settings, write_model
 
 N_EMBD, N_LAYER, N_HEAD, N_EXPERT, N_FF = 128, 3, 4, 8, 64
 
@@ -13,27 +13,14 @@ N_EMBD, N_LAYER, N_HEAD, N_EXPERT, N_FF = 128, 3, 4, 8, 64
 def model(type: str) -> Path:
     tensors = head(N_EMBD)
     for il in range(N_LAYER):
-        tensors += [
-            vector(f"blk.{il}.attn_norm.weight", N_EMBD),
-            *attention(il, N_EMBD, N_HEAD, N_HEAD, N_EMBD // N_HEAD),
-            vector(f"blk.{il}.attn_q_norm.weight", N_EMBD),
-            vector(f"blk.{il}.attn_k_norm.weight", N_EMBD),
-            vector(f"blk.{il}.ffn_norm.weight", N_EMBD),
-            *experts(il, N_EMBD, N_FF, N_EXPERT),
-        ]
+        tensors += usual_layer(il, N_EMBD, N_HEAD, N_HEAD, N_EXPERT, N_FF, qk_norm=N_EMBD)
     return write_model(
         "olmoe",
-        {
-            "block_count": N_LAYER,
-            "context_length": 4096,
-            "embedding_length": N_EMBD,
+        usual_settings(N_LAYER, N_EMBD, N_HEAD, N_HEAD, N_EXPERT, 4)
+        | {
             "feed_forward_length": N_FF,
-            "attention.head_count": N_HEAD,
-            "attention.head_count_kv": N_HEAD,
             "attention.layer_norm_rms_epsilon": 1e-5,
             "rope.freq_base": 10000.0,
-            "expert_count": N_EXPERT,
-            "expert_used_count": 4,
         },
         tensors,
         type,

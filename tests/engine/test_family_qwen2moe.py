@@ -6,11 +6,10 @@ import pytest
 
 from tests.helpers.family_checks import F32_LIMIT, QUANTISED_LIMIT, check_identity, check_parity
 from tests.helpers.family_models import (
-    Setting,
-    attention,
-    experts,
     gated_ffn,
     head,
+    usual_layer,
+    usual_settings,
     vector,
     write_model,
 )
@@ -21,17 +20,10 @@ N_EMBD, N_LAYER, N_HEAD, N_HEAD_KV, N_EXPERT, N_FF, N_SHARED = 128, 3, 4, 2, 8, 
 def model(type: str, written_sizes: bool = True) -> Path:
     """`written_sizes`: those of experts stand in the file, else they follow from others."""
     n_shared = N_SHARED if written_sizes else 3 * N_FF
-    settings: dict[str, Setting] = {
-        "block_count": N_LAYER,
-        "context_length": 4096,
-        "embedding_length": N_EMBD,
+    settings = usual_settings(N_LAYER, N_EMBD, N_HEAD, N_HEAD_KV, N_EXPERT, 3) | {
         "feed_forward_length": 3 * N_FF,
-        "attention.head_count": N_HEAD,
-        "attention.head_count_kv": N_HEAD_KV,
         "attention.layer_norm_rms_epsilon": 1e-6,
         "rope.freq_base": 1e6,
-        "expert_count": N_EXPERT,
-        "expert_used_count": 3,
     }
     if written_sizes:
         settings["expert_feed_forward_length"] = N_FF
@@ -39,10 +31,7 @@ def model(type: str, written_sizes: bool = True) -> Path:
     tensors = head(N_EMBD)
     for il in range(N_LAYER):
         tensors += [
-            vector(f"blk.{il}.attn_norm.weight", N_EMBD),
-            *attention(il, N_EMBD, N_HEAD, N_HEAD_KV, N_EMBD // N_HEAD, biases=True),
-            vector(f"blk.{il}.ffn_norm.weight", N_EMBD),
-            *experts(il, N_EMBD, N_FF, N_EXPERT),
+            *usual_layer(il, N_EMBD, N_HEAD, N_HEAD_KV, N_EXPERT, N_FF, biases=True),
             *gated_ffn(il, N_EMBD, n_shared, "_shexp"),
             vector(f"blk.{il}.ffn_gate_inp_shexp.weight", N_EMBD, mean=0.0),
         ]

@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 from engine._native import Engine
 from tests.helpers.family_checks import F32_LIMIT, QUANTISED_LIMIT, check_identity, check_parity
 from tests.helpers.family_models import (
-    Setting,
     Tensor,
     attention,
     bias,
+    draft_ends,
     experts,
     gated_ffn,
     head,
     matrix,
+    qk_norms,
+    usual_settings,
     vector,
     write_model,
 )
@@ -33,19 +35,12 @@ CHANNELS = 2 * KEYS + INNER
 def model(family: str, type: str = "f32", variant: str = "") -> Path:
     """Variants: fused (gate and up of experts in one matrix, recurrent layers listed, a draft layer
     behind the others), legacy (qwen3next with q, k, v, z in one matrix)."""
-    settings: dict[str, Setting] = {
-        "block_count": N_LAYER,
-        "context_length": 4096,
-        "embedding_length": N_EMBD,
-        "attention.head_count": N_HEAD,
-        "attention.head_count_kv": N_HEAD_KV,
+    settings = usual_settings(N_LAYER, N_EMBD, N_HEAD, N_HEAD_KV, N_EXPERT, 3) | {
         "attention.key_length": HEAD_DIM,
         "attention.value_length": HEAD_DIM,
         "attention.layer_norm_rms_epsilon": 1e-6,
         "rope.freq_base": 1e6,
         "rope.dimension_count": HEAD_DIM // 2,
-        "expert_count": N_EXPERT,
-        "expert_used_count": 3,
         "expert_feed_forward_length": N_FF,
         "expert_shared_feed_forward_length": N_FF,
         "ssm.conv_kernel": KERNEL,
@@ -81,8 +76,7 @@ def _attention(il: int) -> list[Tensor]:
     return [
         matrix(f"{p}attn_q.weight", N_EMBD, 2 * N_HEAD * HEAD_DIM),
         *attention(il, N_EMBD, N_HEAD, N_HEAD_KV, HEAD_DIM)[1:],
-        vector(f"{p}attn_q_norm.weight", HEAD_DIM),
-        vector(f"{p}attn_k_norm.weight", HEAD_DIM),
+        *qk_norms(il, HEAD_DIM, HEAD_DIM),
     ]
 
 
@@ -126,9 +120,7 @@ def _draft_layer(il: int, variant: str) -> list[Tensor]:
         vector(f"{p}post_attention_norm.weight", N_EMBD),
         *_attention(il),
         *_moe(il, variant),
-        matrix(f"{p}nextn.eh_proj.weight", 2 * N_EMBD, N_EMBD),
-        vector(f"{p}nextn.enorm.weight", N_EMBD),
-        vector(f"{p}nextn.hnorm.weight", N_EMBD),
+        *draft_ends(il, N_EMBD),
     ]
 
 

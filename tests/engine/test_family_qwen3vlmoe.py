@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.family_checks import F32_LIMIT, QUANTISED_LIMIT, check_identity, check_parity
-from tests.helpers.family_models import attention, experts, head, vector, write_model
+from tests.helpers.family_models import head, usual_layer, usual_settings, write_model
 
 N_EMBD, N_LAYER, N_HEAD, N_HEAD_KV, HEAD_DIM, N_EXPERT, N_FF = 128, 3, 4, 2, 32, 8, 64
 
@@ -13,30 +13,17 @@ N_EMBD, N_LAYER, N_HEAD, N_HEAD_KV, HEAD_DIM, N_EXPERT, N_FF = 128, 3, 4, 2, 32,
 def model(type: str) -> Path:
     tensors = head(N_EMBD)
     for il in range(N_LAYER):
-        tensors += [
-            vector(f"blk.{il}.attn_norm.weight", N_EMBD),
-            *attention(il, N_EMBD, N_HEAD, N_HEAD_KV, HEAD_DIM),
-            vector(f"blk.{il}.attn_q_norm.weight", HEAD_DIM),
-            vector(f"blk.{il}.attn_k_norm.weight", HEAD_DIM),
-            vector(f"blk.{il}.ffn_norm.weight", N_EMBD),
-            *experts(il, N_EMBD, N_FF, N_EXPERT),
-        ]
+        tensors += usual_layer(il, N_EMBD, N_HEAD, N_HEAD_KV, N_EXPERT, N_FF, qk_norm=HEAD_DIM)
     return write_model(
         "qwen3vlmoe",
-        {
-            "block_count": N_LAYER,
-            "context_length": 4096,
-            "embedding_length": N_EMBD,
-            "attention.head_count": N_HEAD,
-            "attention.head_count_kv": N_HEAD_KV,
+        usual_settings(N_LAYER, N_EMBD, N_HEAD, N_HEAD_KV, N_EXPERT, 3)
+        | {
             "attention.key_length": HEAD_DIM,
             "attention.value_length": HEAD_DIM,
             "attention.layer_norm_rms_epsilon": 1e-6,
             "rope.freq_base": 5e6,
             "rope.dimension_sections": [6, 5, 5, 0],
             "n_deepstack_layers": 2,
-            "expert_count": N_EXPERT,
-            "expert_used_count": 3,
             "expert_feed_forward_length": N_FF,
         },
         tensors,

@@ -14,9 +14,9 @@ from engine._native import Engine
 from engine.bench_models.vocabulary import copy_vocabulary
 from tests.helpers.family_models import (
     Tensor,
-    attention,
-    experts,
     matrix,
+    usual_layer,
+    usual_settings,
     vector,
     write_model,
 )
@@ -36,22 +36,10 @@ def case(request: pytest.FixtureRequest) -> Iterator[tuple[Engine, Path]]:
     tensors = [
         Tensor("token_embd.weight", (N_EMBD, vocabulary.n_vocab), 1.0),
         vector("output_norm.weight", N_EMBD),
-        vector("blk.0.attn_norm.weight", N_EMBD),
-        *attention(0, N_EMBD, 2, 1, 32),
-        vector("blk.0.ffn_norm.weight", N_EMBD),
-        *experts(0, N_EMBD, 32, 4),
+        *usual_layer(0, N_EMBD, 2, 1, 4, 32),
         matrix("output.weight", N_EMBD, vocabulary.n_vocab),
     ]
-    settings = {
-        "block_count": 1,
-        "context_length": 4096,
-        "embedding_length": N_EMBD,
-        "feed_forward_length": 32,
-        "attention.head_count": 2,
-        "attention.head_count_kv": 1,
-        "expert_count": 4,
-        "expert_used_count": 2,
-    }
+    settings = usual_settings(1, N_EMBD, 2, 1, 4, 2) | {"feed_forward_length": 32}
     engine = open_engine(
         write_model("llama", settings, tensors, "q8_0", vocabulary=vocabulary.metadata)
     )

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine._native import Engine, presets
+from tests.helpers.family_checks import logits_beside_others
 from tests.helpers.models import FILE_TYPES, tiny_model
 from tests.helpers.native_runs import finish, logits_of, open_engine, text_tokens
 
@@ -24,21 +25,7 @@ def alone(type: str, **options: Any) -> NDArray[np.float32]:
 
 def beside_others(engine: Engine, n: int) -> NDArray[np.float32]:
     """The same request's logits, decoded with n - 1 others of other lengths."""
-    options: dict[str, Any] = {"keep_logits": True, "ignore_end": True}
-    others = [
-        engine.submit(
-            text_tokens(5 + 17 * i, seed=10 + i),
-            max_tokens=30,
-            forced=text_tokens(30, seed=i),
-            **options,
-        )
-        for i in range(n - 1)
-    ]
-    request = engine.submit(PROMPT, forced=FORCED, max_tokens=len(FORCED), **options)
-    finish(engine, [request, *others])
-    for other in others:
-        engine.take_logits(other)
-    return engine.take_logits(request)
+    return logits_beside_others(engine, PROMPT, FORCED, n, others_tokens=30)
 
 
 @pytest.mark.parametrize("type", FILE_TYPES)

@@ -1,68 +1,32 @@
 """DataChild: a process that saves conversations as fast as it can, to be killed.
 
-Run as a program it is that process: it writes a line `id state text` for each message that it was
+Run as a program it is that process: it writes a line `id text` for each message that it was
 told is on disk.
 """
 
-import subprocess
 import sys
-import threading
 from pathlib import Path
-from types import TracebackType
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.child import Child
 
 
-class DataChild:
-    """The parent's side; `acknowledged` maps message ids to their texts."""
+class DataChild(Child):
+    """The parent's side."""
 
     def __init__(self, path: Path):
-        self.acknowledged: dict[str, str] = {}
-        self._heard = threading.Condition()
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-        )
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-        self.pid = self._process.pid
+        super().__init__("tests.helpers.data_child", path)
 
-    def __enter__(self) -> "DataChild":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.kill()
+    @property
+    def acknowledged(self) -> dict[str, str]:
+        """Message ids and their texts so far; complete once it is killed."""
+        return dict(self.lines)
 
     def wait_for_acknowledged(self, n: int) -> None:
-        with self._heard:
-            assert self._heard.wait_for(lambda: len(self.acknowledged) >= n, timeout=60)
+        assert self.wait_until(lambda: len(self.acknowledged) >= n, timeout_s=60)
 
     def wait_for_more(self, seconds: float) -> None:
         """Let it go on for this long."""
-        with self._heard:
-            self._heard.wait_for(lambda: False, timeout=seconds)
-
-    def kill(self) -> None:
-        """SIGKILL; afterwards `acknowledged` is complete."""
-        self._process.kill()
-        self._process.wait()
-        self._reader.join()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if not line.endswith("\n"):
-                return  # killed while it wrote
-            message, text = line.rstrip("\n").split(" ", 1)
-            with self._heard:
-                self.acknowledged[message] = text
-                self._heard.notify_all()
+        self.wait_until(lambda: False, timeout_s=seconds)
 
 
 def _main(path: Path) -> None:
@@ -109,5 +73,4 @@ def _main(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
     _main(Path(sys.argv[1]))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine._native import Engine
 from tests.helpers.llama_reference import reference_logits
 from tests.helpers.native_runs import finish, logits_of, open_engine, text_tokens
 
@@ -31,21 +32,22 @@ def check_first_choices(ours: NDArray[np.float32], reference: NDArray[np.float32
     assert (ours.argmax(axis=1) == reference.argmax(axis=1))[sure].all()
 
 
-def check_parity(model: Path, limit: float, n_prompt: int = 96, n_decode: int = 32) -> None:
-    """Logits of a prefill, and of a decode that goes on from it, match llama.cpp's."""
+def check_parity(
+    model: Path, limit: float, n_prompt: int = 96, n_decode: int = 32, **options: Any
+) -> None:
+    """Logits of a prefill, and of a decode that goes on from it, match llama.cpp's everywhere."""
     tokens = text_tokens(n_prompt + n_decode, seed=3)
     reference = reference_logits(model, tokens[:n_prompt], tokens[n_prompt:])
     assert np.isfinite(reference).all()
     assert reference.std() > 0.1
-    engine = open_engine(model)
+    engine = open_engine(model, **options)
     ours = logits_of(engine, tokens[:n_prompt], forced=tokens[n_prompt:])
     engine.close()
     error = errors(ours, reference)
-    print(f"NMSE prefill {error[:n_prompt].mean():.2e} decode {error[n_prompt:].mean():.2e}")
-    assert error[:n_prompt].mean() <= limit
-    # A router may decide a tie between two experts the other way: no other position may show it.
-    assert np.quantile(error[n_prompt:], 0.95) <= limit
-    assert error[n_prompt:].mean() <= QUANTISED_LIMIT
+    print(
+        f"NMSE at most {error[:n_prompt].max():.2e} in prefill, {error[n_prompt:].max():.2e} after"
+    )
+    assert error.max() <= limit
     check_first_choices(ours, reference)
 
 
@@ -74,21 +76,26 @@ def _same(ours: NDArray[np.float32], expected: NDArray[np.float32], how: str) ->
     np.testing.assert_array_equal(ours, expected, err_msg=how)
 
 
-def _beside_others(engine: Any, n: int) -> NDArray[np.float32]:
-    """The request's logits, decoded with n - 1 others of other lengths."""
+def _beside_others(engine: Engine, n: int) -> NDArray[np.float32]:
+    return logits_beside_others(engine, PROMPT, FORCED, n, others_tokens=20)
+
+
+def logits_beside_others(
+    engine: Engine, prompt: list[int], forced: list[int], n: int, others_tokens: int
+) -> NDArray[np.float32]:
+    """A request's logits, decoded with n - 1 others of other lengths, `others_tokens` of each."""
     options: dict[str, Any] = {"keep_logits": True, "ignore_end": True}
     others = [
         engine.submit(
             text_tokens(5 + 17 * i, seed=10 + i),
-            max_tokens=20,
-            forced=text_tokens(20, seed=i),
+            max_tokens=others_tokens,
+            forced=text_tokens(others_tokens, seed=i),
             **options,
         )
         for i in range(n - 1)
     ]
-    request = engine.submit(PROMPT, forced=FORCED, max_tokens=len(FORCED), **options)
+    request = engine.submit(prompt, forced=forced, max_tokens=len(forced), **options)
     finish(engine, [request, *others])
     for other in others:
         engine.take_logits(other)
-    logits: NDArray[np.float32] = engine.take_logits(request)
-    return logits
+    return engine.take_logits(request)

@@ -76,9 +76,7 @@ def gated_ffn(il: int, n_embd: int, n_ff: int, suffix: str = "") -> list[Tensor]
     ]
 
 
-def experts(
-    il: int, n_embd: int, n_ff: int, n_expert: int, fused: bool = False, router_gain: float = 2.0
-) -> list[Tensor]:
+def experts(il: int, n_embd: int, n_ff: int, n_expert: int, fused: bool = False) -> list[Tensor]:
     """Router and experts of a layer."""
     p = f"blk.{il}."
     gates = (
@@ -89,7 +87,7 @@ def experts(
             matrix(f"{p}ffn_up_exps.weight", n_embd, n_ff, n_expert),
         ]
     )
-    router = matrix(f"{p}ffn_gate_inp.weight", n_embd, n_expert, gain=router_gain)
+    router = matrix(f"{p}ffn_gate_inp.weight", n_embd, n_expert, gain=2.0)
     return [
         Tensor(router.name, router.ne, router.spread, fixed=True),
         *gates,
@@ -106,6 +104,64 @@ def head(n_embd: int, tied: bool = False, spread: float = 1.0) -> list[Tensor]:
     if not tied:
         tensors.append(matrix("output.weight", n_embd, N_VOCAB, gain=2.0))
     return tensors
+
+
+def qk_norms(il: int, n_q: int, n_k: int) -> list[Tensor]:
+    """Norms of Q and K: of a head each, or of all their heads."""
+    return [
+        vector(f"blk.{il}.attn_q_norm.weight", n_q),
+        vector(f"blk.{il}.attn_k_norm.weight", n_k),
+    ]
+
+
+def usual_layer(
+    il: int,
+    n_embd: int,
+    n_head: int,
+    n_head_kv: int,
+    n_expert: int,
+    n_ff: int,
+    biases: bool = False,
+    qk_norm: int = 0,
+) -> list[Tensor]:
+    """Attention and experts, each behind its norm; `qk_norm` is the length of Q's and K's norms."""
+    return [
+        vector(f"blk.{il}.attn_norm.weight", n_embd),
+        *attention(il, n_embd, n_head, n_head_kv, n_embd // n_head, biases),
+        *(qk_norms(il, qk_norm, qk_norm) if qk_norm else []),
+        vector(f"blk.{il}.ffn_norm.weight", n_embd),
+        *experts(il, n_embd, n_ff, n_expert),
+    ]
+
+
+def draft_ends(il: int, n_embd: int) -> list[Tensor]:
+    """What a layer that drafts tokens has beside the parts of other layers."""
+    p = f"blk.{il}.nextn."
+    return [
+        matrix(f"{p}eh_proj.weight", 2 * n_embd, n_embd),
+        vector(f"{p}enorm.weight", n_embd),
+        vector(f"{p}hnorm.weight", n_embd),
+    ]
+
+
+def usual_settings(
+    n_layer: int,
+    n_embd: int,
+    n_head: int,
+    n_head_kv: int | Sequence[int],
+    n_expert: int,
+    n_expert_used: int,
+) -> dict[str, Setting]:
+    """The sizes that every family's files tell."""
+    return {
+        "block_count": n_layer,
+        "context_length": 4096,
+        "embedding_length": n_embd,
+        "attention.head_count": n_head,
+        "attention.head_count_kv": n_head_kv,
+        "expert_count": n_expert,
+        "expert_used_count": n_expert_used,
+    }
 
 
 @cache

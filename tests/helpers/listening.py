@@ -1,4 +1,7 @@
-"""Listening to what runs in another process: polls, keeps what came, waits with an end."""
+"""An engine in another process, for tests: what is asked of it, and listening to what comes.
+
+Listening polls, keeps what came, and waits with an end.
+"""
 
 import os
 import time
@@ -12,7 +15,9 @@ from engine import trace
 from engine.client import ClientEvent, EngineClient, StateChanged, Traced, Used
 from engine.engine_state import EngineState
 from engine.events import Finished, Piece
-from engine.request import RequestId
+from engine.options import EngineOptions
+from engine.request import Request, RequestId
+from engine.sampling import SamplingParams
 
 PATIENCE_S = 60.0
 
@@ -77,6 +82,26 @@ class Ear(Listener[ClientEvent]):
 
     def records(self) -> trace.Records:
         return np.concatenate([trace.empty(), *(each.records for each in self.of(Traced))])
+
+
+def options(**fields: object) -> EngineOptions:
+    """Of a small engine that keeps nothing; `fields` replace them."""
+    given = {"n_threads": 1, "context": 512, "store": "gguf", "run_log": False, **fields}
+    return EngineOptions(**given)  # type: ignore[arg-type]
+
+
+def asked(prompt: str, max_tokens: int = 24, **fields: object) -> Request:
+    """A request for exactly so many tokens, always the same ones."""
+    params = SamplingParams(seed=1, max_tokens=max_tokens, ignore_end=True, temperature=1)
+    return Request(prompt=prompt, params=params, **fields)  # type: ignore[arg-type]
+
+
+def opened(ear: Ear, model: Path, **fields: object) -> EngineClient:
+    """The client, once its engine has the model open."""
+    ear.client.load(model, options(**fields))
+    state = ear.phase("ready", "failed")
+    assert state.phase == "ready", state.reason
+    return ear.client
 
 
 def alive(pid: int) -> bool:

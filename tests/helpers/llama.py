@@ -9,6 +9,8 @@ import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.rival.repack_buffer import TensorHead
+
 _QUIET = llama_cpp.llama_log_callback(lambda level, text, user: None)
 
 
@@ -86,17 +88,6 @@ def opened(
         llama_cpp.llama_model_free(model)
 
 
-class _Tensor(ctypes.Structure):
-    """The head of a ggml_tensor."""
-
-    _fields_ = (
-        ("type", ctypes.c_int),
-        ("buffer", ctypes.c_void_p),
-        ("ne", ctypes.c_int64 * 4),
-        ("nb", ctypes.c_size_t * 4),
-    )
-
-
 class _Watcher:
     def __init__(self, names: Sequence[str]) -> None:
         self.seen: dict[str, NDArray[np.generic]] = {}
@@ -119,7 +110,7 @@ class _Watcher:
         head, _, layer = name.partition("-")
         wanted = head in self._names and layer.isdigit()
         if wanted and not ask:
-            tensor = _Tensor.from_address(address)
+            tensor = TensorHead.from_address(address)
             n, n_rows, stride = tensor.ne[0], tensor.ne[1], tensor.nb[1]
             size = stride * (n_rows - 1) + 4 * n
             data = (ctypes.c_uint8 * size).from_address(self._ggml.ggml_get_data(address))

@@ -7,6 +7,8 @@ import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.rival.repack_buffer import repack_overrides
+
 # llama.cpp keeps the callback, so it has to live as long as the process.
 _QUIET = llama_cpp.llama_log_callback(lambda level, text, data: None)
 
@@ -18,7 +20,8 @@ def reference_logits(
 ) -> NDArray[np.float32]:
     """[len(prompt) + len(forced), n_vocab]: the prompt as one batch, `forced` token by token.
 
-    In plain buffers.
+    By the kernels that the engine takes: repacked ones, never AMX. Others round otherwise, which is
+    enough to decide close calls of a router the other way.
     """
     n_tokens = len(prompt) + len(forced)
     llama_cpp.llama_backend_init()
@@ -26,6 +29,8 @@ def reference_logits(
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = 0
     params.use_extra_bufts = False
+    overrides = repack_overrides(str(model))
+    params.tensor_buft_overrides = ctypes.cast(overrides, ctypes.c_void_p)
     handle = llama_cpp.llama_model_load_from_file(str(model).encode(), params)
     assert handle, f"llama.cpp does not load {model}"
     try:

@@ -59,7 +59,7 @@ class ExecFiles {
     if (!std::filesystem::exists(path)) {
       const GgufFile file = GgufFile::open(gguf_path());
       const auto family = make_family(file);
-      (void)write_pack(family_experts(file, *family, family->read_hparams(file)), path, layout, {});
+      (void)write_pack(family_experts(file, family->read_hparams(file)), path, layout, {});
     }
     return path;
   }
