@@ -182,6 +182,8 @@ class ChatView(QFrame):
     def act(self, message_id: str, action: str) -> None:
         """Do what a button of a message stands for."""
         chat = self.chat
+        if self.transcript.rows.index_of(message_id) < 0:
+            return  # a menu was open while it was deleted
         message = chat.conversations.message(message_id)
         if action == "copy":
             index = self.transcript.rows.index_of(message_id)
