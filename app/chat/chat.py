@@ -336,6 +336,7 @@ class Chat(QObject):
         """Whether the conversation was removed while a question was saved or counted."""
         if self.is_removed:
             self._then = ""
+            self._set_preparing(False)
         return self.is_removed
 
     def _context(self) -> int:

@@ -1,12 +1,10 @@
 """The page as a person uses it: tabs, list, composer, settings."""
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
@@ -172,25 +170,6 @@ def test_tabs_and_drafts_come_back(qtbot: QtBot, make: Make) -> None:
     assert [each.text for each in current(again).chat.messages] == ["Hello", REPLY]
 
 
-def test_a_chat_that_cannot_be_read_keeps_no_other_from_opening(
-    qtbot: QtBot, make: Make, conversations: Conversations, settings: Settings
-) -> None:
-    good, bad = conversations.create(title="Good"), conversations.create(title="Bad")
-    conversations.add_message(good.id, "user", "Fine")
-    conversations.add_message(bad.id, "user", "Lost")
-    conversations.store.write("UPDATE message SET parent = id WHERE text = 'Lost'", ())
-    conversations.flush()
-    conversations._forget(bad.id)  # as after another start
-    settings.set("open_chats", [bad.id, good.id])
-    settings.set("current_chat", bad.id)
-    told: list[str] = []
-    conversations.failed.connect(told.append)
-    page = make()
-    assert page.tabs.ids == [good.id]
-    assert len(told) == 1
-    assert "damaged" in told[0]
-
-
 def test_a_deleted_chat_can_be_brought_back(qtbot: QtBot, page: ChatPage) -> None:
     view = say(qtbot, page, "Keep me")
     wait_done(qtbot, view, 2)
@@ -268,22 +247,6 @@ def test_without_a_model_the_text_stays_and_loading_is_offered(
     assert view.banner.isVisible()
     with qtbot.waitSignal(page.model_wanted):
         view.banner.button.click()
-
-
-def test_a_long_paste_is_there_at_once_whole_and_is_undone_at_once(
-    qtbot: QtBot, page: ChatPage
-) -> None:
-    field = current(page).composer.field
-    text = "    value = f(x) + 1  # a line\n" * 5_000
-    QGuiApplication.clipboard().setText(text)
-    field.setPlainText("before ")
-    field.moveCursor(field.textCursor().MoveOperation.End)
-    begun = time.perf_counter()
-    field.paste()
-    assert time.perf_counter() - begun < 1
-    assert field.toPlainText() == "before " + text
-    field.undo()
-    assert field.toPlainText() == "before "
 
 
 def test_editing_gives_the_draft_back(qtbot: QtBot, page: ChatPage) -> None:
