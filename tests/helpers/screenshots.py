@@ -26,7 +26,7 @@ from app.models.library import ModelLibrary
 from app.settings.settings import Settings
 from app.shell.pages import PAGES
 from app.subtasks.subtasks_page import SubtasksPage
-from app.theme.theme import Theme
+from app.theme.theme import DEFAULT_FONT_SIZE, Theme
 from app.window import MainWindow
 from engine.client import EngineClient
 from engine.jobs import JobRunner
@@ -44,11 +44,21 @@ WAIT_S = 60.0
 class Shooting:
     """One window and its parts, driven from outside the event loop."""
 
-    def __init__(self, folder: Path, size: tuple[int, int], *, fake: bool, ending: ExitStack):
+    def __init__(
+        self,
+        folder: Path,
+        size: tuple[int, int],
+        *,
+        font_size: float,
+        fake: bool,
+        ending: ExitStack,
+    ):
         self._app = QApplication.instance() or make_application()
         self._folder = folder
         self._name_end = f"-{size[0]}x{size[1]}" if size != DEFAULT_SIZE else ""
+        self._name_end += f"-{font_size:g}pt" if font_size != DEFAULT_FONT_SIZE else ""
         self.settings = Settings(folders.settings_file())
+        self.settings.set("font_size", font_size)
         self.theme = Theme("light", self.settings.get("font_size"))
         self.theme.dress(self._app)  # type: ignore[arg-type]  # it is a QApplication
         self.conversations = Conversations(folders.database())
@@ -113,6 +123,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Shoots every page in light and dark.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--size", type=_size, default=DEFAULT_SIZE, metavar="WxH")
+    parser.add_argument("--font", type=float, default=DEFAULT_FONT_SIZE, metavar="PT")
     parser.add_argument("--fake", action="store_true", help="without the engine")
     parser.add_argument("--only", default="", help="names of pages, with commas")
     args = parser.parse_args()
@@ -120,7 +131,9 @@ def main() -> None:
     wanted = [name for name in args.only.split(",") if name] or [page.name for page in PAGES]
     with tempfile.TemporaryDirectory(prefix="runahead-shots-") as home, ExitStack() as ending:
         os.environ["RUNAHEAD_HOME"] = home
-        shooting = Shooting(args.folder, args.size, fake=args.fake, ending=ending)
+        shooting = Shooting(
+            args.folder, args.size, font_size=args.font, fake=args.fake, ending=ending
+        )
         _shoot_all(shooting, wanted)
 
 
