@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from app.data.data_error import damaged
+from app.data.data_error import DataError
 from app.data.store import Store
 from app.data.task import Task, TaskItem
 
@@ -30,26 +30,33 @@ _SAVE_ITEM = _upsert("task_item", _ITEM)
 
 
 class SavedTasks:
-    """Reads at once, writes in the background, as the store does."""
+    """Reads at once, writes in the background, as the store does.
+
+    What makes no sense in a row is left at its default; a row without the rest is left out.
+
+    Attributes:
+        damage: What could not be read so far, for whoever looks for the cause.
+    """
 
     def __init__(self, store: Store):
+        self.damage: list[str] = []
         self._store = store
         sql = "DELETE FROM task WHERE removed <= ?"
         store.write(sql, (time.time() - _KEPT_REMOVED_S,))
 
     def all(self) -> list[Task]:
-        """Those that have not been removed, newest first.
-
-        Raises:
-            DataError: The database cannot be read.
-        """
+        """Those that have not been removed, newest first."""
         sql = f"SELECT {', '.join(_TASK)} FROM task WHERE removed IS NULL ORDER BY created DESC"
-        return [self._made(Task, _TASK, row) for row in self._store.rows(sql)]
+        return self._made(Task, _TASK, sql)
 
     def items(self, task_id: str) -> list[TaskItem]:
-        """In their order."""
+        """In their order, their places counted from 0."""
         sql = f"SELECT {', '.join(_ITEM)} FROM task_item WHERE task = ? ORDER BY place"
-        return [self._made(TaskItem, _ITEM, row) for row in self._store.rows(sql, (task_id,))]
+        found = self._made(TaskItem, _ITEM, sql, task_id)
+        return [
+            item if item.place == place else msgspec.structs.replace(item, place=place)
+            for place, item in enumerate(found)
+        ]
 
     def save(self, task: Task) -> None:
         """Add or change a task."""
@@ -68,8 +75,34 @@ class SavedTasks:
         """Undo `remove`."""
         self._store.write("UPDATE task SET removed = NULL WHERE id = ?", (task_id,))
 
-    def _made(self, kind: type[_T], names: tuple[str, ...], row: tuple[object, ...]) -> _T:
+    def _made(self, kind: type[_T], names: tuple[str, ...], sql: str, *values: object) -> list[_T]:
         try:
-            return msgspec.convert(dict(zip(names, row, strict=True)), kind, strict=False)
+            rows = self._store.rows(sql, values)
+        except DataError as error:
+            self.damage.append(error.message)
+            return []
+        made = (self._made_one(kind, dict(zip(names, row, strict=True))) for row in rows)
+        return [each for each in made if each is not None]
+
+    def _made_one(self, kind: type[_T], fields: dict[str, object]) -> _T | None:
+        try:
+            return msgspec.convert(fields, kind, strict=False)
         except msgspec.ValidationError as error:
-            raise damaged(self._store.path, str(error)) from None
+            self.damage.append(str(error))
+        sound = {
+            field.name: fields[field.name]
+            for field in msgspec.structs.fields(kind)
+            if _is_sound(fields[field.name], field.type)
+        }
+        try:
+            return msgspec.convert(sound, kind, strict=False)
+        except msgspec.ValidationError:
+            return None
+
+
+def _is_sound(value: object, kind: object) -> bool:
+    try:
+        msgspec.convert(value, kind, strict=False)
+    except msgspec.ValidationError:
+        return False
+    return True

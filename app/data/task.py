@@ -1,10 +1,11 @@
 """Task and TaskItem: one task, and the items that it is done for."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 ItemState = Literal["waiting", "running", "done", "stopped", "failed"]
+Time = Annotated[float, msgspec.Meta(ge=0, lt=253402214400)]  # that a calendar of Python knows
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +22,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     title: str
-    created: float = 0.0
+    created: Time = 0.0
     prompt: str
     system_prompt: str = ""
     preset: str = ""

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from app.chat.thinking import answer_of
 from app.data.conversation import MessageState
 from app.data.conversations import Conversations
+from app.data.data_error import DataError
 from app.data.task import Task
 from app.engine_service import EngineService
 from app.language import tr
@@ -76,7 +77,7 @@ class Summary(QObject):
             return ""
         try:
             return answer_of(self._conversations.message(self.reply).text)
-        except KeyError:
+        except (KeyError, DataError):
             return ""
 
     def show(self, task: Task) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.chat.thinking import answer_of
 from app.data.conversation import Conversation, Message, MessageState
 from app.data.conversations import Conversations
+from app.data.data_error import DataError
 from app.data.saved_tasks import SavedTasks
 from app.data.task import ItemState, Task, TaskItem
 from app.engine_service import EngineService
@@ -71,6 +72,7 @@ class TaskRun(QObject):
         self._queue: dict[int, None] = {}  # places, in their order
         self._live: dict[int, LiveItem] = {}
         self._sessions = TaskSessions(service)
+        self._has_told = False  # that a reply cannot be read
         self._has_failed = False  # an item, and the engine may yet say that it is gone
         self.summary = Summary(service, conversations, settings, self)
         self.summary.show(task)
@@ -129,6 +131,9 @@ class TaskRun(QObject):
         try:
             return self._conversations.message(item.reply)
         except KeyError:  # its conversation was deleted
+            return None
+        except DataError as error:
+            self._tell(error)
             return None
 
     def answer(self, place: int) -> str:
@@ -277,7 +282,10 @@ class TaskRun(QObject):
         except KeyError:
             return None
         assert conversation is not None
-        path = self._conversations.path(conversation.id)
+        try:
+            path = self._conversations.path(conversation.id)
+        except DataError:  # asked again in a new one
+            return None
         return path[0] if path else None
 
     def _on_question_saved(self, place: int, live: LiveItem, why: str | None) -> None:
@@ -361,6 +369,12 @@ class TaskRun(QObject):
         self.item_changed.emit(place)
         if item.state != old.state:
             self.changed.emit()
+
+    def _tell(self, error: DataError) -> None:
+        """Once: rows are read whenever they are painted."""
+        if not self._has_told:
+            self._has_told = True
+            self._conversations.failed.emit(str(error))
 
     def _save(self, task: Task) -> None:
         self.task = task

@@ -12,6 +12,7 @@ from app.data.conversations import Conversations
 from app.data.saved_tasks import SavedTasks
 from app.data.task import Task, TaskItem
 from app.engine_service import EngineService
+from app.language import tr
 from app.settings.settings import Settings
 from app.subtasks.task_run import TaskRun
 
@@ -42,6 +43,16 @@ class TaskRuns(QObject):
         self._settings = settings
         self._saved = SavedTasks(conversations.store)
         self._runs = [self._run(task, self._saved.items(task.id)) for task in self._saved.all()]
+        if self._saved.damage:
+            why = self._saved.damage[0]
+            conversations.failed.emit(
+                tr(
+                    "Some of your tasks could not be read whole: {file} is damaged ({why}). "
+                    "The rest is shown.",
+                    file=conversations.store.path,
+                    why=why,
+                )
+            )
 
     def all(self) -> list[TaskRun]:
         """Newest first."""

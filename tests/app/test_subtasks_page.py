@@ -257,3 +257,50 @@ def test_earlier_tasks_are_listed_after_a_restart(
     assert second.view.tabs.currentIndex() == 1
     assert second.model.index(0).data(LOOK).line == "3 items"
     again.close()
+
+
+def test_damaged_rows_cost_what_they_hold_and_the_rest_is_shown(
+    page: SubtasksPage,
+    service: EngineService,
+    conversations: Conversations,
+    settings: Settings,
+    theme: Theme,
+    qtbot: QtBot,
+) -> None:
+    run_all(page, qtbot, "Rome\nParis\nOslo")
+    run_all(page, qtbot, "Bern\nKyiv")
+    bern, rome = page.runs.all()
+    for sql, value in (
+        ("UPDATE task SET is_split = 7, at_once = 3 WHERE id = ?", rome.task.id),
+        ("UPDATE task SET created = 1e300 WHERE id = ?", bern.task.id),
+        ("UPDATE task_item SET state = 'dome' WHERE id = ?", rome.items[1].id),
+        ("UPDATE task_item SET place = 9 WHERE id = ?", rome.items[0].id),
+        ("UPDATE message SET result = '{' WHERE id = ?", rome.items[2].reply),
+    ):
+        conversations.store.write(sql, (value,))
+    conversations.flush()
+    conversations._forget(rome.items[2].conversation or "")  # as after another start
+    told: list[str] = []
+    conversations.failed.connect(told.append)
+    again = SubtasksPage(service, conversations, settings, theme)
+    qtbot.addWidget(again)
+    again.resize(1000, 700)
+    again.show()
+    [run] = [each for each in again.runs.all() if each.task.id == rome.task.id]
+    assert {each.task.title for each in again.runs.all()} == {rome.task.title}
+    assert len(again.runs.all()) == 2
+    assert (run.task.at_once, run.task.is_split) == (3, False)
+    again.show_run(run)
+    again.grab()
+    assert [item.text for item in run.items] == ["Paris", "Oslo", "Rome"]
+    assert [item.state for item in run.items] == ["waiting", "done", "done"]
+    assert [item.place for item in run.items] == [0, 1, 2]
+    assert [run.answer(place) for place in range(3)] == ["About **Paris**.", "", "About **Rome**."]
+    assert len(told) == 2  # at the start, and when the damaged reply was looked at
+    assert all("damaged" in sentence for sentence in told)
+    run.run_rest()
+    run.rerun(1)
+    qtbot.waitUntil(lambda: not run.is_active)
+    assert [run.answer(place) for place in range(3)] == [
+        *("About **Paris**.", "About **Oslo**.", "About **Rome**."),
+    ]
