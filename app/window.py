@@ -120,8 +120,9 @@ class MainWindow(QMainWindow):
 
     def open_conversation(self, conversation: str) -> None:
         """Show a conversation on the page of chats."""
+        chats = self.pages.chats  # where there is one to show, it takes the first start's place
         self.show_page("chats")
-        self.pages.chats.open_conversation(conversation)
+        chats.open_conversation(conversation)
 
     def restart(self) -> None:
         """Close the window and open it again."""

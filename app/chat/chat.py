@@ -39,6 +39,7 @@ class Chat(QObject):
         accepted: What was sent is on disk: the composer may be emptied.
         refused: It was not sent; its text must stay. arg: a sentence.
         room_needed: Prompt and reply do not fit the context. args: tokens of prompt, of context.
+        stop_wanted: A reply that is written here by someone else shall end.
     """
 
     path_changed = Signal()
@@ -48,6 +49,7 @@ class Chat(QObject):
     accepted = Signal()
     refused = Signal(str)
     room_needed = Signal(int, int)
+    stop_wanted = Signal()
 
     def __init__(
         self,
@@ -89,15 +91,14 @@ class Chat(QObject):
 
     @property
     def is_streaming(self) -> bool:
-        """Whether a reply is being written here."""
-        return self.reply is not None
+        """Whether a reply is being written here, perhaps by someone else: a task."""
+        last = self.messages[-1] if self.messages else None
+        return self.reply is not None or (last is not None and last.state == "streaming")
 
     @property
     def is_busy(self) -> bool:
-        """Whether nothing can be sent now: a reply is on its way, perhaps by someone else."""
-        last = self.messages[-1] if self.messages else None
-        written = last is not None and last.state == "streaming"
-        return self._preparing or self.reply is not None or written or bool(self._then)
+        """Whether nothing can be sent now: a reply is on its way."""
+        return self._preparing or self.is_streaming or bool(self._then)
 
     def turns(self, path: list[Message] | None = None) -> tuple[Turn, ...]:
         """What the model would be told."""
@@ -107,6 +108,9 @@ class Chat(QObject):
 
     def send(self, text: str, *, parent: str | None = "leaf") -> None:
         """Say something; `accepted` or `refused` follows. `parent`: as add_message has it."""
+        if self.is_streaming and text.strip():
+            self.refused.emit(tr("A reply is still being written. Send when it has ended."))
+            return
         if self.is_busy or not text.strip():
             return
         if self.service.state.phase != "ready":
@@ -123,8 +127,6 @@ class Chat(QObject):
 
     def edit(self, message_id: str, text: str) -> None:
         """Say something else instead; the old branch stays. Where it was deleted: say it anew."""
-        if self.is_busy:
-            return
         try:
             parent = self.conversations.message(message_id).parent
         except KeyError:
@@ -162,6 +164,8 @@ class Chat(QObject):
         """End the reply that is written; what there is of it stays."""
         if self.reply is not None:
             self.reply.stop()
+        elif self.is_streaming:
+            self.stop_wanted.emit()
 
     def show_version(self, message_id: str, step: int) -> None:
         """Show the sibling before (-1) or after (1)."""
@@ -187,6 +191,8 @@ class Chat(QObject):
             return
         self.messages.append(message)
         self.message_added.emit(message)
+        if message.state == "streaming":
+            self.busy_changed.emit()
 
     def on_message_changed(self, message: Message) -> None:
         """Conversations has another text, state or result."""

@@ -69,6 +69,7 @@ class ChatView(QFrame):
         self.chat = chat
         self._theme = theme
         self._is_stale = True  # rows are behind the chat, as the view was hidden
+        self._has_to_wait = False  # as the banner says: for the end of a reply
         self.n_room_tokens = 0  # of the prompt that did not fit
         self.title = ElidedLabel("", "heading")
         self.title.setContentsMargins(SPACE_L, SPACE_S, SPACE_L, SPACE_S)
@@ -246,6 +247,9 @@ class ChatView(QFrame):
             self.transcript.update_rows()
 
     def _on_busy_changed(self) -> None:
+        if self._has_to_wait and not self.chat.is_streaming:
+            self._has_to_wait = False
+            self.banner.hide()
         self.composer.set_streaming(self.chat.is_streaming)
         rows = self.transcript.rows
         rows.is_busy = self.chat.is_busy
@@ -266,6 +270,7 @@ class ChatView(QFrame):
 
     def _on_refused(self, why: str) -> None:
         state = self.chat.service.state
+        self._has_to_wait = self.chat.is_streaming
         if state.phase == "ready":
             self.banner.tell(tr("Not sent"), why, kind="warning")
         elif state.phase in ("starting", "loading"):

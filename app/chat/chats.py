@@ -1,5 +1,7 @@
 """Chats: the conversations that are at work, by id."""
 
+from functools import partial
+
 from PySide6.QtCore import QObject, Signal
 
 from app.chat.chat import Chat
@@ -18,9 +20,11 @@ class Chats(QObject):
 
     Signals:
         streaming_changed: A chat has begun or stopped to stream. arg: conversation id.
+        stop_wanted: What someone else writes into a chat shall end. arg: conversation id.
     """
 
     streaming_changed = Signal(str)
+    stop_wanted = Signal(str)
 
     def __init__(
         self,
@@ -50,6 +54,7 @@ class Chats(QObject):
                 conversation, self.service, self.conversations, self.settings, self.sessions, self
             )
             chat.busy_changed.connect(self._on_busy_changed)
+            chat.stop_wanted.connect(partial(self.stop_wanted.emit, chat.id))
             self._chats[conversation.id] = chat
         self._open.add(conversation.id)
         return chat

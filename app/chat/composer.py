@@ -151,7 +151,7 @@ class Composer(QFrame):
 
     def ask_to_send(self) -> None:
         """As the send button does."""
-        if self.text.strip() and not self._is_streaming:
+        if self.text.strip():
             self.sent.emit(self.text.strip(), self._replaces)
 
     def wants_to_send(self, event: QKeyEvent) -> bool:

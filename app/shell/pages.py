@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from app.monitor.monitor_page import MonitorPage
     from app.settings.settings import Settings
     from app.settings.settings_page import SettingsPage
+    from app.subtasks.subtasks_page import SubtasksPage
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -99,6 +100,11 @@ class Pages(QObject):
         return self._made["chats"]  # type: ignore[return-value]
 
     @property
+    def subtasks(self) -> "SubtasksPage":
+        """Where tasks are run over items."""
+        return self.get("subtasks")  # type: ignore[return-value]
+
+    @property
     def models(self) -> "ModelsPage":
         """Where models are added."""
         return self.get("models")  # type: ignore[return-value]
@@ -129,6 +135,10 @@ class Pages(QObject):
             self._first_start.deleteLater()
             self._first_start = None
 
+    def _on_stop_wanted(self, conversation: str) -> None:
+        if "subtasks" in self._made:
+            self.subtasks.runs.stop_in(conversation)
+
     def _make_first_start(self) -> QWidget:
         from app.shell.first_start import FirstStart
 
@@ -141,6 +151,7 @@ class Pages(QObject):
 
         page = ChatPage(self._service, self.conversations, self._settings, self._theme)
         page.model_wanted.connect(self.model_wanted)
+        page.chats.stop_wanted.connect(self._on_stop_wanted)
         return page
 
     def _make_subtasks(self) -> QWidget:

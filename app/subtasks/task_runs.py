@@ -104,6 +104,15 @@ class TaskRuns(QObject):
             if run.is_active:
                 run.stop_all()
 
+    def stop_in(self, conversation: str) -> None:
+        """Stop what a task is writing into a conversation."""
+        for run in self._runs:
+            for item in run.items if run.is_active else ():
+                if item.conversation == conversation and run.live(item.place):
+                    run.stop(item.place)
+            if run.summary.is_active and run.summary.conversation == conversation:
+                run.summary.stop()
+
     def _conversations_of(self, run: TaskRun) -> list[str]:
         known = {conversation.id for conversation in self._conversations.all("subtask")}
         named = [run.task.summary, *(item.conversation for item in run.items)]

@@ -325,3 +325,37 @@ def drag_over_and_drop(window: MainWindow, files: list[Path]) -> None:
     QApplication.sendEvent(window, enter)
     if enter.isAccepted():
         QApplication.sendEvent(window, QDropEvent(place, action, data, button, keys))
+
+
+def test_a_task_item_opened_as_a_chat_is_stopped_by_esc_and_says_why_nothing_is_sent(
+    window: MainWindow, fake_client: FakeClient, qtbot: QtBot
+) -> None:
+    fake_client.become_ready()
+    fake_client.held = True
+    window.show_page("subtasks")
+    page = window.pages.subtasks
+    page.form.task.setPlainText("Tell me of {item}")
+    page.form.items.setPlainText("Rome\nParis")
+    page.form.run_button.click()
+    run = page.runs.all()[0]
+    qtbot.waitUntil(lambda: len(fake_client.requests) == 2)
+    page.view.detail.open_button.click()
+    assert window.page == "chats"
+    view = window.pages.chats.tabs.current
+    assert view is not None
+    assert view.isVisible()
+    assert view.composer.button.toolTip() == "Stop (Esc)"
+    view.composer.set_text("And Naples?")
+    QTest.keyClick(view.composer.field, Qt.Key.Key_Return)
+    assert view.banner.isVisible()
+    assert view.composer.text == "And Naples?"
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: run.items[0].state == "stopped")
+    assert run.items[1].state == "running"
+    assert not view.banner.isVisible()
+    assert view.composer.button.toolTip() == "Send"
+    fake_client.held = False
+    qtbot.waitUntil(lambda: run.items[1].state == "done")
+    view.composer.button.click()
+    qtbot.waitUntil(lambda: len(view.chat.messages) == 4 and not view.chat.is_busy)
+    assert view.chat.messages[-2].text == "And Naples?"
