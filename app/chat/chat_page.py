@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.chat.chat import Chat
 from app.chat.chat_settings_panel import ChatSettingsPanel
@@ -18,6 +18,7 @@ from app.engine_service import EngineService
 from app.language import tr
 from app.settings.settings import Settings
 from app.theme.theme import Theme
+from app.widgets.side_splitter import SideSplitter
 
 
 class ChatPage(QWidget):
@@ -47,13 +48,9 @@ class ChatPage(QWidget):
         self.tabs = ChatTabs(theme)
         self.panel = ChatSettingsPanel(settings, theme)
         self.panel.hide()
-        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._splitter = SideSplitter(self.list, self.tabs, 256, turns=False)
         self._splitter.setHandleWidth(1)
-        self._splitter.addWidget(self.list)
-        self._splitter.addWidget(self.tabs)
-        self._splitter.setStretchFactor(1, 1)
-        self._splitter.setCollapsible(1, False)
-        self._splitter.setSizes([256, 800])
+        self._splitter.setCollapsible(0, True)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)

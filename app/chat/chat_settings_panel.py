@@ -25,6 +25,7 @@ from app.language import tr
 from app.settings.sampling_preset import SamplingPreset
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
+from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import label
 from engine.sampling import SamplingParams
@@ -64,7 +65,7 @@ class ChatSettingsPanel(QFrame):
     def __init__(self, settings: Settings, theme: Theme, parent: QWidget | None = None):
         super().__init__(parent)
         self.setProperty("kind", "panel")
-        self.setFixedWidth(300)
+        follow_font(self, lambda: self.setFixedWidth(min(450, scaled(self, 300))))
         self._settings = settings
         self._chat: Chat | None = None
         self._is_filling = False

@@ -66,7 +66,8 @@ class ConversationList(QFrame):
         row.setContentsMargins(SPACE_M, SPACE_M, SPACE_S, 0)
         row.setSpacing(SPACE_S)
         row.addWidget(self.search, 1)
-        row.addWidget(self.new_button)
+        # Unaligned, a small button would hold the whole row down to its own height.
+        row.addWidget(self.new_button, alignment=Qt.AlignmentFlag.AlignVCenter)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_S)

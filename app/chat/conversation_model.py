@@ -159,7 +159,8 @@ class ConversationModel(QAbstractListModel):
 
 def _when(then: float, now: float) -> str:
     today = datetime.fromtimestamp(now).date()
-    day = datetime.fromtimestamp(then).date()
+    # What a damaged row has may be beyond every calendar.
+    day = datetime.fromtimestamp(min(max(then, 0.0), now)).date()
     if day >= today:
         return tr("Today")
     if day == today - timedelta(days=1):

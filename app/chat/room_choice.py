@@ -1,7 +1,8 @@
 """RoomChoice: what to do when a chat no longer fits the context. Nothing is ever cut silently."""
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QPushButton, QVBoxLayout, QWidget
 
 from app.language import tr
 from app.theme.theme import SPACE_M, SPACE_S, Theme
@@ -29,8 +30,8 @@ class RoomChoice(QFrame):
         column.setSpacing(SPACE_S)
         column.addWidget(self._title)
         column.addWidget(self._text)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_S)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._row.setSpacing(SPACE_S)
         for what, text, tip in (
             (
                 "summary",
@@ -49,9 +50,9 @@ class RoomChoice(QFrame):
             button.setObjectName(what)
             set_kind(button, "quiet" if what == "stop" else "")
             button.clicked.connect(self._on_clicked)
-            row.addWidget(button)
-        row.addStretch(1)
-        column.addLayout(row)
+            self._row.addWidget(button)
+        self._row.addStretch(1)
+        column.addLayout(self._row)
         self.hide()
 
     def ask(self, n_tokens: int, context: int) -> None:
@@ -66,6 +67,19 @@ class RoomChoice(QFrame):
             )
         )
         self.show()
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802, Qt's name
+        """Narrow enough for the buttons below each other."""
+        widths = [button.sizeHint().width() for button in self.findChildren(QPushButton)]
+        return QSize(max(widths) + 2 * SPACE_M, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
+        """Put the buttons beside each other, or below where there is no room for that."""
+        super().resizeEvent(event)
+        widths = [button.sizeHint().width() + SPACE_S for button in self.findChildren(QPushButton)]
+        direction = QBoxLayout.Direction
+        fits = sum(widths) + 2 * SPACE_M <= self.width()
+        self._row.setDirection(direction.LeftToRight if fits else direction.TopToBottom)
 
     def _on_clicked(self) -> None:
         self.hide()

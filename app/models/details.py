@@ -111,7 +111,6 @@ class ModelDetails(QScrollArea):
 
     def _lay_out(self) -> None:
         self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         set_kind(self.load_button, "primary")
         names = QVBoxLayout()
         names.setSpacing(2)

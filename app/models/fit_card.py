@@ -42,7 +42,6 @@ class FitCard(Card):
         head.addWidget(label(tr("What will fit"), "heading"))
         head.addWidget(self.verdict, alignment=Qt.AlignmentFlag.AlignVCenter)
         head.addStretch()
-        head.addWidget(self.recommend_button)
         self._legend = QGridLayout()
         self._legend.setHorizontalSpacing(SPACE_M)
         self._legend.setVerticalSpacing(2)
@@ -59,6 +58,7 @@ class FitCard(Card):
         self.body.addLayout(self._legend)
         self.body.addSpacing(SPACE_S - 4)
         self.body.addWidget(self.text)
+        self.body.addWidget(self.recommend_button, alignment=Qt.AlignmentFlag.AlignLeft)
         theme.changed.connect(self._refresh)
 
     def show_fit(self, fit: Fit, n_requests: int) -> None:

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QListView,
     QPushButton,
-    QSplitter,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -35,8 +34,10 @@ from app.settings.settings import Settings
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
 from app.widgets.banner import Banner
 from app.widgets.empty_state import EmptyState
+from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.labels import label, set_kind
 from app.widgets.search_field import SearchField
+from app.widgets.side_splitter import SideSplitter
 from app.widgets.toast import Toast
 
 MEMORY_EVERY_MS = 4000
@@ -173,15 +174,8 @@ class ModelsPage(QWidget):
         column.setSpacing(SPACE_S)
         column.addLayout(tools)
         column.addWidget(self.list, 1)
-        side.setMinimumWidth(260)
-        self.details.setMinimumWidth(420)
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.addWidget(side)
-        split.addWidget(self.details)
-        split.setStretchFactor(0, 0)
-        split.setStretchFactor(1, 1)
-        split.setSizes([340, 900])
-        split.setChildrenCollapsible(False)
+        follow_font(side, lambda: side.setMinimumWidth(scaled(side, 260)))
+        split = SideSplitter(side, self.details, 340, room=420, turns=True)
         self.stack = QStackedWidget()
         self.stack.addWidget(self.empty)
         self.stack.addWidget(split)

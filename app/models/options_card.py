@@ -20,6 +20,7 @@ from app.models.choices import ModelChoices
 from app.models.known_model import KnownModel
 from app.theme.theme import SPACE_M, SPACE_S, Theme
 from app.widgets.card import Card
+from app.widgets.font_sizes import follow_font
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import label
 from engine import sizes
@@ -47,11 +48,19 @@ class OptionsCard(Card):
         self.store = QComboBox()
         for store, text in _stores():
             self.store.addItem(text, store)
+        short = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        self.store.setSizeAdjustPolicy(short)  # a long name must not widen a narrow page
+        self.store.setMinimumContentsLength(12)
         self.cache = QSlider(Qt.Orientation.Horizontal)
         self.cache.setRange(1, _SLIDER_STEPS)
         self.cache.setPageStep(_SLIDER_STEPS // 20)
         self.cache_text = label()
-        self.cache_text.setMinimumWidth(self.fontMetrics().horizontalAdvance("888.8 GB · 100 %  "))
+        follow_font(
+            self.cache_text,
+            lambda: self.cache_text.setMinimumWidth(
+                self.cache_text.fontMetrics().horizontalAdvance("888.8 GB · 100 %  ")
+            ),
+        )
         self.context = _spin(256, 1 << 20, tr(" tokens"))
         self.context.setSingleStep(1024)
         self.max_requests = _spin(1, MAX_REQUESTS)

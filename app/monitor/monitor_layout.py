@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from app.theme.theme import SPACE_S
+from app.widgets.font_sizes import follow_font, scaled
 
 NARROW = 620  # below: one column
 MEDIUM = 930  # below: no room for controls beside the charts
@@ -34,12 +35,18 @@ class MonitorLayout(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(SPACE_S)
         self._side = QWidget(self)
+        self._page_width = 0  # not known yet
+        follow_font(self, self._rearrange)
+        self._side_width = _CONTROLS_WIDTH
+        follow_font(self._side, self._fit_side)
         self._side_column = QVBoxLayout(self._side)
         self._side_column.setContentsMargins(0, 0, 0, 0)
         self._side_column.setSpacing(SPACE_S)
 
     def arrange(self, width: int) -> None:
-        """Make the best of a page of this width."""
+        """Make the best of a page of this width, for letters of the size that they have."""
+        self._page_width = width
+        width = round(width * 1000 / scaled(self, 1000))  # as if the text had its ordinary size
         kinds = ((NARROW, "narrow"), (MEDIUM, "medium"), (ROOMY, "wide"), (1 << 24, "roomy"))
         kind = next(kind for below, kind in kinds if width < below)
         if kind == self.kind:
@@ -47,6 +54,10 @@ class MonitorLayout(QWidget):
         self.kind = kind
         self._clear()
         getattr(self, f"_{kind}")()
+
+    def _rearrange(self) -> None:
+        if self._page_width:
+            self.arrange(self._page_width)
 
     def _clear(self) -> None:
         for part in (self._tiles, self._timeline, self._heat_map, self._side):
@@ -120,8 +131,12 @@ class MonitorLayout(QWidget):
         for part in self._controls:
             self._side_column.addWidget(part)
         self._side_column.addStretch(1)
-        self._side.setFixedWidth(width)
+        self._side_width = width
+        self._fit_side()
         self._side.show()
+
+    def _fit_side(self) -> None:
+        self._side.setFixedWidth(scaled(self._side, self._side_width))
 
     def _heights(self, *, timeline: int, charts: int, heat_map: int) -> None:
         self._timeline.setMinimumHeight(timeline)

@@ -60,7 +60,7 @@ class RunsPage(QWidget):
         self.banner = Banner(theme)
         self.progress = ProgressRow(theme)
         self.search = SearchField(theme, tr("Search runs"))
-        self.kept = label(role="small")
+        self.kept = label(role="small", wrap=True)
         self.export_button = QPushButton(tr("Export"))
         self.export_button.setMenu(self._export_menu())
         self.folder_button = QPushButton(tr("Open folder"))

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 from app.language import tr
 from app.settings.option import Option
 from app.theme.theme import SPACE_M
+from app.widgets.font_sizes import follow_font
 from app.widgets.labels import label
 from engine import sizes
 
@@ -128,7 +129,12 @@ class ShareEditor(Editor):
         self.slider.setPageStep(round(option.step * 100))
         self.slider.setMinimumWidth(_WIDTH - 60)
         self.figure = label()
-        self.figure.setFixedWidth(self.figure.fontMetrics().horizontalAdvance("100 %") + 12)
+        follow_font(
+            self.figure,
+            lambda: self.figure.setFixedWidth(
+                self.figure.fontMetrics().horizontalAdvance("100 %") + 12
+            ),
+        )
         self.figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.row.addWidget(self.figure)
         self.slider.valueChanged.connect(self._on_moved)
@@ -228,7 +234,10 @@ class ProseEditor(Editor):
         self.box = QPlainTextEdit()
         super().__init__(option, self.box)
         self.box.setTabChangesFocus(True)
-        self.box.setFixedHeight(self.box.fontMetrics().lineSpacing() * 4 + 20)
+        follow_font(
+            self.box,
+            lambda: self.box.setFixedHeight(self.box.fontMetrics().lineSpacing() * 4 + 20),
+        )
         self.box.installEventFilter(self)
         self._shown = ""
 

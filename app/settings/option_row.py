@@ -1,17 +1,20 @@
 """OptionRow: one option on the page: its words, its editor, and the way back to its default."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QVBoxLayout
 
 from app.language import tr
 from app.settings.editors import Editor, ProseEditor, editor_of
 from app.settings.option import Option, OptionError
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_M, SPACE_S, Theme
+from app.widgets.font_sizes import scaled
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import label
 from engine import sizes
 
+_WIDE = 500  # pixels that words and editor need beside each other
 _EFFECTS = {
     "live": "",
     "reload": "Applies to the next load of a model.",
@@ -71,13 +74,23 @@ class OptionRow(QFrame):
             outer.setContentsMargins(0, SPACE_S, 0, SPACE_S)
             outer.setSpacing(SPACE_S)
             return
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, SPACE_S, 0, SPACE_S)
-        row.setSpacing(SPACE_M)
-        row.addLayout(words, 1)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(0, SPACE_S, 0, SPACE_S)
+        self._row.setSpacing(SPACE_M)
+        self._row.addLayout(words, 1)
         tools.addWidget(self.editor)
         tools.addWidget(self.reset_button)
-        row.addLayout(tools)
+        tools.addStretch()
+        self._row.addLayout(tools)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
+        """Where it is narrow, the editor goes below the words."""
+        super().resizeEvent(event)
+        if not isinstance(self.editor, ProseEditor):
+            wide = self.width() >= scaled(self, _WIDE)
+            direction = QBoxLayout.Direction
+            self._row.setDirection(direction.LeftToRight if wide else direction.TopToBottom)
+            self._row.setSpacing(SPACE_M if wide else SPACE_S)
 
     def _default(self) -> str:
         option = self.option

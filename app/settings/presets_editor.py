@@ -24,6 +24,7 @@ from app.settings.sampling_preset import SamplingPreset
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_L, SPACE_S, Theme
 from app.widgets.card import Card
+from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import label
 from app.widgets.toast import Toast
@@ -66,12 +67,11 @@ class PresetsEditor(Card):
         self.list = QListWidget()
         self.list.setProperty("kind", "side")
         self.list.setAccessibleName(tr("Sampling presets"))
-        self.list.setFixedWidth(180)
         self.add_button = IconButton(theme, "add", tr("Add a copy of the chosen preset"))
         self.remove_button = IconButton(theme, "trash", tr("Delete the chosen preset"))
         self.name = QLineEdit()
         self.fields = {field.name: _spin(field) for field in _FIELDS}
-        self.fixed = QCheckBox(tr("The same chat gives the same reply each time"))
+        self.fixed = QCheckBox(tr("The same reply each time"))
         self.stop = QPlainTextEdit()
         self.stop.setPlaceholderText(tr("One per line; a reply ends before the first of them"))
         self.grammar = QPlainTextEdit()
@@ -98,7 +98,7 @@ class PresetsEditor(Card):
     def _lay_out(self) -> None:
         for box in (self.stop, self.grammar):
             box.setTabChangesFocus(True)
-            box.setFixedHeight(box.fontMetrics().lineSpacing() * 2 + 22)
+        follow_font(self, self._fit_sizes)
         buttons = QHBoxLayout()
         buttons.addWidget(self.add_button)
         buttons.addWidget(self.remove_button)
@@ -129,6 +129,15 @@ class PresetsEditor(Card):
         row.addLayout(left)
         row.addLayout(right, 1)
         self.body.addLayout(row)
+
+    def _fit_sizes(self) -> None:
+        self.list.setFixedWidth(scaled(self.list, 150))
+        for box in (self.stop, self.grammar):
+            box.setFixedHeight(box.fontMetrics().lineSpacing() * 2 + 22)
+        spins = self.fields.values()
+        width = max(spin.minimumSizeHint().width() for spin in spins)
+        for spin in spins:
+            spin.setFixedWidth(width)
 
     def _connect(self) -> None:
         self.list.currentRowChanged.connect(self._on_chosen)
@@ -224,7 +233,6 @@ def _spin(field: _Field) -> QSpinBox | QDoubleSpinBox:
         spin = QSpinBox()
         spin.setRange(int(field.low), int(field.high))
     spin.setKeyboardTracking(False)
-    spin.setFixedWidth(120)
     spin.setAccessibleName(tr(field.text))
     spin.setAccessibleDescription(tr(field.help))
     ignore_wheel(spin)

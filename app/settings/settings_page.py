@@ -26,8 +26,10 @@ from app.settings.settings import Settings
 from app.settings.shortcuts_view import ShortcutsView
 from app.settings.storage_view import StorageView
 from app.theme.theme import SPACE_M, SPACE_S, SPACE_XL, Theme
+from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.labels import label
 from app.widgets.search_field import SearchField
+from app.widgets.side_splitter import SideSplitter
 
 # Title, what it is about, and words by which its parts that are no options are found.
 _SECTIONS = (
@@ -122,7 +124,7 @@ class SettingsPage(QWidget):
     def _lay_out(self) -> None:
         side = QFrame()
         side.setProperty("kind", "panel")
-        side.setFixedWidth(220)
+        follow_font(side, lambda: side.setMinimumWidth(scaled(side, 180)))
         left = QVBoxLayout(side)
         left.setContentsMargins(SPACE_M, SPACE_M, SPACE_M, SPACE_M)
         left.setSpacing(SPACE_S)
@@ -138,7 +140,9 @@ class SettingsPage(QWidget):
             column.addWidget(section)
         column.addWidget(self.nothing)
         column.addStretch()
-        content.setMaximumWidth(_WIDTH + 2 * SPACE_XL)
+        follow_font(
+            content, lambda: content.setMaximumWidth(scaled(content, _WIDTH + 2 * SPACE_XL))
+        )
         holder = QWidget()
         holder.setProperty("scrolled", "true")
         across = QHBoxLayout(holder)
@@ -147,12 +151,10 @@ class SettingsPage(QWidget):
         across.addStretch()
         self.view.setWidget(holder)
         self.view.setWidgetResizable(True)
-        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
-        row.addWidget(side)
-        row.addWidget(self.view, 1)
+        row.addWidget(SideSplitter(side, self.view, 220, room=420, turns=True))
 
     def _on_section_chosen(self, number: int) -> None:
         if number < 0:

@@ -34,7 +34,7 @@ class ShortcutsView(QWidget):
             grid.setVerticalSpacing(SPACE_S)
             grid.setColumnStretch(0, 1)
             for row, shortcut in enumerate(shortcuts):
-                grid.addWidget(label(tr(shortcut.text)), row, 0)
+                grid.addWidget(label(tr(shortcut.text), wrap=True), row, 0)
                 grid.addLayout(_chips(swapped.get(shortcut.text, shortcut.keys)), row, 1)
             card.body.addLayout(grid)
             self._column.addWidget(card)

@@ -1,5 +1,7 @@
 """FirstStart: what a new user sees: one button that leads to a chat."""
 
+from functools import partial
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -7,6 +9,7 @@ from app.language import tr
 from app.shell.model_opener import ModelOpener
 from app.theme.theme import SPACE_S, SPACE_XL, Theme
 from app.widgets.empty_state import EmptyState
+from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.labels import label
 from app.widgets.progress_row import ProgressRow
 
@@ -51,7 +54,7 @@ class FirstStart(QWidget):
 
     def _lay_out(self) -> None:
         for widget in (self.progress, self.failure, self.hint):
-            widget.setMaximumWidth(_WIDTH)
+            follow_font(widget, partial(_fit, widget))
             row = QHBoxLayout()
             row.addStretch(1)
             row.addWidget(widget, 100)
@@ -85,3 +88,7 @@ class FirstStart(QWidget):
         self.state.button.setEnabled(not working)
         if working:
             self.failure.hide()
+
+
+def _fit(widget: QWidget) -> None:
+    widget.setMaximumWidth(scaled(widget, _WIDTH))

@@ -1,7 +1,7 @@
 """NavigationRail: the pages of the window, at its left edge."""
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
@@ -18,6 +18,7 @@ from app.theme.theme import SPACE_M, SPACE_S, SPACE_XS, Theme
 
 _ICON = 22
 _WIDTH = 84
+_MARGIN = 3  # with the border, beside the text of a button
 
 
 class RailButton(QToolButton):
@@ -51,6 +52,17 @@ class RailButton(QToolButton):
             self._busy = busy
             self.update()
 
+    def sizeHint(self) -> QSize:  # noqa: N802, Qt's name
+        """Wide enough for the text when it is bold, as it is while the page is shown."""
+        bold = self.font()
+        bold.setWeight(QFont.Weight.DemiBold)
+        least = QFontMetrics(bold).horizontalAdvance(self.text()) + 2 * _MARGIN
+        return super().sizeHint().expandedTo(QSize(least, 0))
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802, Qt's name
+        """No letter gives way."""
+        return self.sizeHint()
+
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, Qt's name
         """The button, then the dot."""
         super().paintEvent(event)
@@ -80,7 +92,8 @@ class NavigationRail(QFrame):
         """`pages` are (name, text, icon) from top to bottom."""
         super().__init__(parent)
         self.setObjectName("rail")
-        self.setFixedWidth(_WIDTH)
+        self.setMinimumWidth(_WIDTH)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self.buttons: dict[str, RailButton] = {}
         self._group = QButtonGroup(self)
         column = QVBoxLayout(self)

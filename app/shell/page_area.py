@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QSplitter, QStackedWidget, QVBoxLayout, QW
 from app.shell.pages import Pages
 
 _DOCK_WIDTH = 440
-_LEAST_DOCK, _LEAST_PAGE = 340, 420
+_LEAST_DOCK, _LEAST_PAGE = 348, 420
 _MOST_SHARE = 0.38  # of the area, until a person drags it wider
 
 
@@ -28,7 +28,6 @@ class PageArea(QSplitter):
         self.dock_on = False
         self._dock_width = _DOCK_WIDTH
         self._stack = QStackedWidget()
-        self._stack.setMinimumWidth(_LEAST_PAGE)
         self.dock = QFrame()
         self.dock.setObjectName("dock")
         self.dock.setMinimumWidth(_LEAST_DOCK)

@@ -2,7 +2,8 @@
 
 import time
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from app.engine_service import EngineService
@@ -10,12 +11,14 @@ from app.language import tr
 from app.models.words import stage_name
 from app.shell.status_figures import Figures, StatusFigures
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XS, Theme
+from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.labels import ElidedLabel, label
 from app.widgets.share_bar import ShareBar
 from engine import sizes
 from engine.engine_info import EngineStats
 from engine.engine_state import EngineState
 
+_LEAST_PHASE = 140  # pixels, for the phase before all figures
 _QUIET_MS = 2500  # without counters for so long, nothing runs
 
 
@@ -31,7 +34,6 @@ class StatusStrip(QFrame):
         self.dot = QLabel()
         self.phase = ElidedLabel()
         self.bar = ShareBar()
-        self.bar.setFixedWidth(140)
         self.speed = _figure(tr("Tokens that all replies together get in a second"))
         self.hits = _figure(tr("Share of the needed experts that were in the cache"))
         self.cache = _figure(tr("Memory of the expert cache"))
@@ -47,23 +49,43 @@ class StatusStrip(QFrame):
         self._on_state_changed(service.state)
 
     def _lay_out(self) -> None:
+        follow_font(self.bar, lambda: self.bar.setFixedWidth(scaled(self.bar, 140)))
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE_L, SPACE_XS, SPACE_L, SPACE_XS)
         row.setSpacing(SPACE_S)
         row.addWidget(self.dot)
         row.addWidget(self.phase, 1)
         row.addWidget(self.bar)
-        self._names: list[QLabel] = []
+        self._pairs: list[QWidget] = []
         for name, figure in (
             (tr("Speed"), self.speed),
             (tr("Cache hits"), self.hits),
             (tr("Cache"), self.cache),
             (tr("Link"), self.link),
         ):
-            row.addSpacing(SPACE_M)
-            self._names.append(label(name))
-            row.addWidget(self._names[-1])
-            row.addWidget(figure)
+            pair = QWidget()
+            inside = QHBoxLayout(pair)
+            inside.setContentsMargins(SPACE_M, 0, 0, 0)
+            inside.setSpacing(SPACE_S)
+            inside.addWidget(label(name))
+            inside.addWidget(figure)
+            self._pairs.append(pair)
+            row.addWidget(pair)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802, Qt's name
+        """Figures give way, the last one first."""
+        return QSize(scaled(self, _LEAST_PHASE), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
+        """There may be room for more figures, or fewer."""
+        super().resizeEvent(event)
+        self._show_what_fits()
+
+    def _show_what_fits(self) -> None:
+        room = self.width() - 2 * SPACE_L - scaled(self, _LEAST_PHASE)
+        for pair in self._pairs:
+            room -= pair.sizeHint().width() + SPACE_S
+            pair.setVisible(self._service.state.phase == "ready" and room >= 0)
 
     def _on_state_changed(self, state: EngineState) -> None:
         loading = state.phase in ("starting", "loading")
@@ -71,10 +93,8 @@ class StatusStrip(QFrame):
         self.bar.setVisible(loading)
         if loading:
             self.bar.show_share(state.done, state.total)
-        ready = state.phase == "ready"
-        for widget in (*self._names, self.speed, self.hits, self.cache, self.link):
-            widget.setVisible(ready)
-        if ready and state.info:
+        self._show_what_fits()
+        if state.phase == "ready" and state.info:
             self._figures.clear()
             self.hits.setText("–")
             self._show(Figures(cache_bytes=state.info.cache_bytes))
@@ -97,6 +117,7 @@ class StatusStrip(QFrame):
             self.hits.setText(f"{now.hit_rate:.0%}")
         self.cache.setText(sizes.show(now.cache_bytes))
         self.link.setText(self._link_text(now.link_bytes_per_s))
+        self._show_what_fits()
 
     def _link_text(self, bytes_per_s: float) -> str:
         text = f"{sizes.show(round(bytes_per_s))}/s" if bytes_per_s else tr("idle")

@@ -6,7 +6,6 @@ from PySide6.QtWidgets import (
     QListView,
     QProgressBar,
     QPushButton,
-    QSplitter,
     QStackedWidget,
     QTabBar,
     QVBoxLayout,
@@ -25,7 +24,9 @@ from app.subtasks.words import run_line
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XS, Theme
 from app.widgets.banner import Banner
 from app.widgets.card import line
+from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.labels import ElidedLabel, set_kind
+from app.widgets.side_splitter import SideSplitter
 
 _FIGURES_MS = 250
 
@@ -104,15 +105,8 @@ class RunView(QWidget):
         self.items.setProperty("kind", "side")
         self.items.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.items.setAccessibleName(tr("Items"))
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.setChildrenCollapsible(False)
-        split.addWidget(self.items)
-        split.addWidget(self.detail)
-        split.setStretchFactor(0, 1)
-        split.setStretchFactor(1, 4)
-        split.setSizes([330, 500])
-        self.items.setMinimumWidth(220)
-        self.detail.setMinimumWidth(280)
+        split = SideSplitter(self.items, self.detail, 330, room=280, turns=True)
+        follow_font(self.items, lambda: self.items.setMinimumWidth(scaled(self.items, 220)))
         self.stack = QStackedWidget()
         self.stack.addWidget(split)
         self.stack.addWidget(self.results)

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QListView,
     QMenu,
     QPushButton,
-    QSplitter,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -26,7 +25,9 @@ from app.subtasks.task_form import TaskForm
 from app.subtasks.task_run import TaskRun
 from app.subtasks.task_runs import TaskRuns
 from app.theme.theme import SPACE_M, SPACE_S, Theme
+from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.labels import label
+from app.widgets.side_splitter import SideSplitter
 from app.widgets.toast import Toast
 
 
@@ -105,8 +106,7 @@ class SubtasksPage(QWidget):
         head.addWidget(self.new_button)
         side = QFrame()
         side.setProperty("kind", "panel")
-        side.setMinimumWidth(200)
-        side.setMaximumWidth(420)
+        follow_font(side, lambda: side.setMaximumWidth(scaled(side, 420)))
         column = QVBoxLayout(side)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -115,12 +115,7 @@ class SubtasksPage(QWidget):
         self.stack = QStackedWidget()
         self.stack.addWidget(self.form)
         self.stack.addWidget(self.view)
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.setChildrenCollapsible(False)
-        split.addWidget(side)
-        split.addWidget(self.stack)
-        split.setStretchFactor(1, 1)
-        split.setSizes([248, 800])
+        split = SideSplitter(side, self.stack, 248, turns=False)
         whole = QHBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(split)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QSpinBox,
     QVBoxLayout,
     QWidget,
@@ -28,6 +29,7 @@ from app.subtasks.items_edit import ItemsEdit
 from app.subtasks.splitter import Splitter
 from app.theme.theme import SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, Theme
 from app.widgets.card import line
+from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.labels import ElidedLabel, label, set_kind, set_role
 from engine.options import MAX_REQUESTS
 
@@ -122,16 +124,19 @@ class TaskForm(QWidget):
         self.at_once.setRange(0, MAX_REQUESTS)
         self.at_once.setSpecialValueText(tr("As many as possible"))
         self.at_once.setAccessibleName(tr("Sessions at once"))
-        self.at_once.setMinimumWidth(190)
-        self.preset.setMinimumWidth(150)
+        for widget in (self.preset, self.at_once):  # equally high
+            widget.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Minimum)
         set_kind(self.run_button, "primary")
         set_kind(self.system_button, "link")
+        follow_font(self.task, self._fit_heights)
+        self._on_theme_changed()
+
+    def _fit_heights(self) -> None:
         height = self.task.fontMetrics().lineSpacing()
         self.task.setFixedHeight(height * _TASK_LINES + SPACE_XL)
         self.system.setFixedHeight(height * 3 + SPACE_XL)
         self.items.setMinimumHeight(height * _FEW_ITEMS + SPACE_XL)
         self.items.setMaximumHeight(height * _MANY_ITEMS + SPACE_XL)
-        self._on_theme_changed()
 
     def _lay_out(self) -> None:
         column = QVBoxLayout()
@@ -183,7 +188,6 @@ class TaskForm(QWidget):
         for column, (text, widget) in enumerate(
             ((tr("Sampling"), self.preset), (tr("At once"), self.at_once))
         ):
-            widget.setFixedHeight(36)
             grid.addWidget(label(text, "small"), 0, column)
             grid.addWidget(widget, 1, column)
         grid.addWidget(self.summarise, 1, 2)
@@ -203,7 +207,6 @@ class TaskForm(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         area = QScrollArea()
         area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setWidget(_centred(column, SPACE_XL, SPACE_M))
         foot = self._foot()
         foot.setContentsMargins(0, 0, 0, 0)
@@ -320,7 +323,7 @@ def _centred(content: QLayout, above: int, below: int) -> QWidget:
     """A column of readable width in the middle."""
     inner = QWidget()
     inner.setProperty("scrolled", "true")
-    inner.setMaximumWidth(COLUMN)
+    follow_font(inner, lambda: inner.setMaximumWidth(scaled(inner, COLUMN)))
     inner.setLayout(content)
     outer = QWidget()
     outer.setProperty("scrolled", "true")

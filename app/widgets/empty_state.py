@@ -1,9 +1,12 @@
 """EmptyState: what a page shows when it has nothing yet: why, and what to do."""
 
+from functools import partial
+
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.theme.theme import SPACE_L, SPACE_S, Theme
+from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.labels import label, set_kind
 
 TEXT_WIDTH = 440
@@ -66,7 +69,8 @@ class EmptyState(QWidget):
         for one in (self.title, self.text):
             one.setAlignment(centre)
             one.setMinimumWidth(min(TEXT_WIDTH, 280))
-            one.setMaximumWidth(TEXT_WIDTH)
+            # The title's own font is larger.
+            follow_font(self, partial(_fit, self, one))
             row = QHBoxLayout()
             row.addStretch(1)
             row.addWidget(one, 100)
@@ -81,3 +85,7 @@ class EmptyState(QWidget):
     def _on_theme_changed(self) -> None:
         assert self._theme
         self.picture.setPixmap(self._theme.icon(self._icon, "accent").pixmap(QSize(48, 48)))
+
+
+def _fit(state: EmptyState, text: QLabel) -> None:
+    text.setMaximumWidth(scaled(state, TEXT_WIDTH))

@@ -2,6 +2,7 @@
 
 import time
 
+import msgspec
 import pytest
 from PySide6.QtGui import QGuiApplication
 
@@ -53,3 +54,13 @@ def test_a_chat_that_cannot_be_read_keeps_no_other_from_opening(
     assert page.tabs.ids == [good.id]
     assert len(told) == 1
     assert "damaged" in told[0]
+
+
+@pytest.mark.parametrize("seconds", [1e300, -1e300])
+def test_a_chat_with_a_time_beyond_every_calendar_is_listed(
+    conversations: Conversations, page: ChatPage, seconds: float
+) -> None:
+    odd = conversations.create(title="Odd")
+    conversations._replace(msgspec.structs.replace(odd, updated=seconds))
+    conversations.create(title="Next")
+    assert page.list.model.row_of(odd.id) >= 0

@@ -3,16 +3,18 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.theme.theme import Theme
 from app.widgets.banner import Banner
 from app.widgets.empty_state import EmptyState
+from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import ElidedLabel, label
 from app.widgets.progress_row import ProgressRow
 from app.widgets.search_field import SearchField
+from app.widgets.side_splitter import SideSplitter
 from app.widgets.toast import Toast
 
 
@@ -102,3 +104,38 @@ def test_icon_buttons_have_a_name_and_follow_the_theme(qtbot: QtBot, theme: Them
     before = button.icon().pixmap(20, 20).toImage()
     theme.set_mode("dark")
     assert button.icon().pixmap(20, 20).toImage() != before
+
+
+def test_a_list_gives_way_when_the_window_is_narrow_and_comes_back(qtbot: QtBot) -> None:
+    for turns in (True, False):
+        side, main = QWidget(), QWidget()
+        side.setMinimumWidth(200)
+        main.setMinimumWidth(300)
+        splitter = SideSplitter(side, main, 240, turns=turns)
+        qtbot.addWidget(splitter)
+        splitter.resize(700, 400)
+        splitter.show()
+        assert (side.isVisible(), side.x(), main.y()) == (True, 0, 0)
+        assert side.width() < main.width()
+        splitter.resize(450, 400)
+        assert splitter.is_narrow
+        assert main.width() == 450
+        assert side.isVisible() == turns
+        assert (main.y() > side.y()) == turns
+        splitter.resize(700, 400)
+        assert side.isVisible()
+        assert main.x() > side.width() - 1
+        assert main.y() == 0
+
+
+def test_lengths_follow_the_font_and_are_never_less(qtbot: QtBot) -> None:
+    widget = QLabel("text")
+    qtbot.addWidget(widget)
+    fitted: list[int] = []
+    follow_font(widget, lambda: fitted.append(scaled(widget, 100)))
+    font = widget.font()
+    for points in (6, 30):
+        font.setPointSizeF(points)
+        widget.setFont(font)
+    assert fitted[1] == 100
+    assert fitted[-1] > 200

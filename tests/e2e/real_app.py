@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from app import folders
 from app.chat.chat_page import ChatPage
@@ -50,7 +51,9 @@ class RealApp:
 
     def __init__(self) -> None:
         self.settings = Settings(folders.settings_file())
-        self.theme = Theme("light")
+        self.theme = Theme(self.settings.get("theme"), self.settings.get("font_size"))
+        self._look = _Look()
+        self.theme.dress(self._look.app)
         self.conversations = Conversations(folders.database())
         self.library = ModelLibrary(folders.library())
         self.client = EngineClient()
@@ -74,6 +77,7 @@ class RealApp:
         self.settings.close()
         self.window.deleteLater()
         QTest.qWait(0)
+        self._look.put_back()
 
     # The model.
 
@@ -143,6 +147,22 @@ class RealApp:
     def messages(self, conversation: str) -> list[Message]:
         """What is shown of a conversation."""
         return self.conversations.path(conversation)
+
+
+class _Look:
+    """How the application looks before it is dressed: a sheet would slow other tests down."""
+
+    def __init__(self) -> None:
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        self.app = app
+        self._style, self._font, self._palette = app.style().name(), app.font(), app.palette()
+
+    def put_back(self) -> None:
+        self.app.setStyleSheet("")
+        self.app.setStyle(self._style)
+        self.app.setFont(self._font)
+        self.app.setPalette(self._palette)
 
 
 def engine_pids() -> list[int]:

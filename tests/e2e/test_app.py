@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from app.runs.runs_page import RunsPage
+from app.theme.style_sheet import style_sheet
 from engine.cache_size import CacheSize
 from engine.engine_info import CacheChange
 from tests.e2e.real_app import RealApp, is_alive, wait, wait_until
@@ -135,3 +137,17 @@ def test_every_page_opens_while_text_streams(start_app: StartApp, model: Path, p
     assert view.chat.messages[-1].state == "done"
     app.window.show_page("chats")
     assert app.view(view.chat.id).isVisible()
+
+
+def test_the_app_that_tests_drive_looks_as_the_true_one_does(start_app: StartApp) -> None:
+    app = start_app()
+    app.settings.set("theme", "light")
+    qt = QApplication.instance()
+    assert isinstance(qt, QApplication)
+    assert qt.styleSheet() == style_sheet(app.theme.palette, app.theme.font_size, dark=False)
+    assert app.window.font().pointSizeF() == app.settings.get("font_size")
+    app.settings.set("theme", "dark")
+    assert app.theme.is_dark
+    assert qt.styleSheet() == style_sheet(app.theme.palette, app.theme.font_size, dark=True)
+    app.close()
+    assert qt.styleSheet() == ""

@@ -1,0 +1,97 @@
+"""The dressed window, small or with large letters: everything that should be read can be."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.data.task import Task
+from app.engine_service import EngineService
+from app.theme.theme import Theme
+from app.window import MainWindow
+from tests.helpers.cut_widgets import cut_widgets
+from tests.helpers.fake_client import FakeClient
+
+if TYPE_CHECKING:
+    from app.data.conversations import Conversations
+    from app.models.library import ModelLibrary
+    from app.settings.settings import Settings
+
+PAGES = ("chats", "subtasks", "monitor", "models", "runs", "settings")
+
+
+@pytest.fixture
+def dressed(qapp: QApplication) -> Iterator[Theme]:
+    """The app with its style sheet, until the test ends."""
+    style, font, palette = qapp.style().name(), qapp.font(), qapp.palette()
+    theme = Theme("light")
+    theme.dress(qapp)
+    yield theme
+    qapp.setStyleSheet("")
+    qapp.setStyle(style)
+    qapp.setFont(font)
+    qapp.setPalette(palette)
+
+
+@pytest.fixture
+def window(
+    dressed: Theme,
+    qtbot: QtBot,
+    service: EngineService,
+    conversations: "Conversations",
+    library: "ModelLibrary",
+    settings: "Settings",
+    fake_client: FakeClient,
+) -> Iterator[MainWindow]:
+    fake_client.become_ready()
+    window = MainWindow(service, conversations, library, settings, dressed)
+    window.show()
+    chat = conversations.create(title="A chat with a title of some length")
+    conversations.add_message(chat.id, "user", "What is it?")
+    conversations.add_message(chat.id, "assistant", "It is this. " * 30)
+    window.open_conversation(chat.id)
+    window.show_page("subtasks")
+    items = ["Bergen", "Oslo"]
+    window.pages.subtasks.form.submitted.emit(Task(id="", title="Guide", prompt="Of"), items)
+    run = window.pages.subtasks.runs.all()[0]
+    qtbot.waitUntil(lambda: not run.is_active)
+    yield window
+    window.close()
+    window.deleteLater()
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "points"), [(860, 600, 10.5), (1100, 700, 8), (1100, 700, 24)]
+)
+def test_nothing_is_cut_in_a_small_window_or_with_large_letters(
+    window: MainWindow, dressed: Theme, qtbot: QtBot, width: int, height: int, points: float
+) -> None:
+    dressed.set_font_size(points)
+    window.resize(width, height)
+    for name in PAGES:
+        window.show_page(name)
+        _wait_until_laid_out(window, qtbot)
+        assert cut_widgets(window) == [], name
+    assert window.width() <= width
+
+
+@pytest.mark.parametrize("name", ["chats", "subtasks", "models", "settings"])
+def test_beside_the_open_monitor_a_page_in_a_small_window_hides_its_list_or_turns(
+    window: MainWindow, qtbot: QtBot, name: str
+) -> None:
+    window.resize(860, 600)
+    window.show_page(name)
+    window.show_dock(True)
+    _wait_until_laid_out(window, qtbot)
+    assert window.area.dock.isVisible()
+    assert window.width() == 860
+    assert cut_widgets(window) == []
+
+
+def _wait_until_laid_out(window: MainWindow, qtbot: QtBot) -> None:
+    for _ in range(40):
+        qtbot.wait(30)
+        if not cut_widgets(window):
+            return
