@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, Qt, QUrl, Signal
+from PySide6.QtCore import QByteArray, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QKeySequence, QShortcut
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from app.data.conversations import Conversations
     from app.models.library import ModelLibrary
     from app.settings.settings import Settings
+
+_LEAST = (860, 560)
+_FRAME = (16, 48)  # what the system's frame around the window may take
 
 
 class MainWindow(QMainWindow):
@@ -55,7 +58,6 @@ class MainWindow(QMainWindow):
     ) -> None:
         super().__init__()
         self.setWindowTitle("Runahead")
-        self.setMinimumSize(860, 560)
         self._service, self._library, self._settings, self._theme = (
             *(service, library),
             *(settings, theme),
@@ -63,6 +65,7 @@ class MainWindow(QMainWindow):
         self.restarts = False
         self._closed = False
         self._n_streaming = 0
+        self._unsaved = ""  # why something of the conversations is not on disk yet
         self.opener = ModelOpener(service, library, settings, self)
         self.pages = Pages(service, conversations, library, settings, theme, self.opener)
         self.rail = NavigationRail([(p.name, p.text, p.icon) for p in PAGES], theme)
@@ -160,7 +163,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.banners)
         column.addWidget(self.area, 1)
         column.addWidget(self.status)
-        centre = QWidget()
+        centre = _Centre()
         row = QHBoxLayout(centre)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
@@ -183,6 +186,8 @@ class MainWindow(QMainWindow):
         self._settings.changed.connect(self._on_setting_changed)
         for source in (self._settings, self._library, self.pages.conversations):
             source.failed.connect(self._on_failed)
+        self.pages.conversations.store.failed.connect(self._on_unsaved)
+        self.pages.conversations.recovered.connect(lambda: self.banners.withdraw(self._unsaved))
 
     def _add_shortcuts(self) -> None:
         for number, page in enumerate(PAGES, 1):
@@ -252,5 +257,17 @@ class MainWindow(QMainWindow):
         if why and self.page != "chats":
             self.banners.notice(tr("The demo model could not be made"), why, kind="danger")
 
+    def _on_unsaved(self, sentence: str) -> None:
+        self._unsaved = sentence
+
     def _on_failed(self, sentence: str) -> None:
         self.banners.notice(sentence, kind="danger")
+
+
+class _Centre(QWidget):
+    """As large as its parts need, which large letters make larger than the screen at worst."""
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802, Qt's name
+        """Of the window too."""
+        least = super().minimumSizeHint().expandedTo(QSize(*_LEAST))
+        return least.boundedTo(self.screen().availableSize() - QSize(*_FRAME))

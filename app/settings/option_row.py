@@ -79,7 +79,8 @@ class OptionRow(QFrame):
         self._row.setSpacing(SPACE_M)
         self._row.addLayout(words, 1)
         tools.addWidget(self.editor)
-        tools.addWidget(self.reset_button)
+        # Unaligned, a small button would hold the whole row down to its own height.
+        tools.addWidget(self.reset_button, alignment=Qt.AlignmentFlag.AlignVCenter)
         tools.addStretch()
         self._row.addLayout(tools)
 

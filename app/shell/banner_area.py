@@ -53,6 +53,12 @@ class BannerArea(QWidget):
         self.notices.append(banner)
         banner.tell(text, detail, kind=kind, action=action, on_action=on_action)
 
+    def withdraw(self, text: str) -> None:
+        """What was told is no longer so."""
+        for banner in self.notices:
+            if banner.title.text() == text:
+                banner.hide()
+
     def _new_notice(self) -> Banner:
         banner = Banner(self._theme)
         self._add(banner)

@@ -84,7 +84,8 @@ class StatusStrip(QFrame):
     def _show_what_fits(self) -> None:
         room = self.width() - 2 * SPACE_L - scaled(self, _LEAST_PHASE)
         for pair in self._pairs:
-            room -= pair.sizeHint().width() + SPACE_S
+            words = pair.findChildren(QLabel)  # the pair itself knows only later that they changed
+            room -= SPACE_M + SPACE_S + sum(SPACE_S + each.sizeHint().width() for each in words)
             pair.setVisible(self._service.state.phase == "ready" and room >= 0)
 
     def _on_state_changed(self, state: EngineState) -> None:
@@ -107,6 +108,7 @@ class StatusStrip(QFrame):
     def _on_quiet(self) -> None:
         self.speed.setText(tr("idle"))
         self.link.setText(self._link_text(0.0))
+        self._show_what_fits()
 
     def _show(self, now: Figures) -> None:
         speed = f"{now.tokens_per_s:.1f} tok/s" if now.tokens_per_s else tr("idle")

@@ -39,7 +39,7 @@ class SideSplitter(QSplitter):
         side, main = _least(self._side), _least(self._main)
         if not self._turns:
             return main
-        return QSize(max(side.width(), main.width()), min(side.height(), 90) + main.height())
+        return QSize(max(side.width(), main.width()), side.height() + main.height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
         """There may be more room, or less."""
@@ -66,7 +66,7 @@ class SideSplitter(QSplitter):
         elif narrow:
             self._beside = self.sizes()
             self.setOrientation(Qt.Orientation.Vertical)
-            above = round(self.height() * _SIDE_SHARE)
+            above = max(round(self.height() * _SIDE_SHARE), _least(self._side).height())
             self.setSizes([above, self.height() - above])
         else:
             self.setOrientation(Qt.Orientation.Horizontal)

@@ -359,3 +359,16 @@ def test_a_task_item_opened_as_a_chat_is_stopped_by_esc_and_says_why_nothing_is_
     view.composer.button.click()
     qtbot.waitUntil(lambda: len(view.chat.messages) == 4 and not view.chat.is_busy)
     assert view.chat.messages[-2].text == "And Naples?"
+
+
+def test_what_could_not_be_saved_is_no_longer_told_once_it_is(
+    window: MainWindow, conversations: "Conversations", qtbot: QtBot
+) -> None:
+    store = conversations.store
+    store.writer.connection.execute("PRAGMA max_page_count = 1")
+    conversations.create(title="x" * 100_000)
+    qtbot.waitUntil(lambda: any(notice.isVisible() for notice in window.banners.notices))
+    store.writer.connection.execute("PRAGMA max_page_count = 1000000")
+    conversations.flush()
+    assert store.idle
+    assert not any(notice.isVisible() for notice in window.banners.notices)
