@@ -8,14 +8,16 @@ import msgspec
 from app.resource_folder import resource_folder
 from app.theme.palette import Palette
 
+_LINE = 1.62  # pixels of a line's height per point, where 96 of them are an inch
 FILES = ("base", "buttons", "inputs", "views", "shell")
 
 
 def style_sheet(palette: Palette, font_size: float, *, dark: bool) -> str:
     """All .qss files, filled.
 
-    Places are `$accent` and so on, `$small`, `$heading`, `$title` (font sizes in pt), `$theme` (the
-    folder of the sheet's own pictures). Raises KeyError for a place that has no value.
+    Places are `$accent` and so on, `$small`, `$heading`, `$title` (font sizes in pt), `$line` (the
+    height of one), `$theme` (the folder of the sheet's own pictures). Raises KeyError for a place
+    that has no value.
     """
     values: dict[str, object] = {
         name: value
@@ -26,6 +28,8 @@ def style_sheet(palette: Palette, font_size: float, *, dark: bool) -> str:
     values["check"] = "check-dark" if dark else "check-light"
     values["small"] = f"{font_size * 0.9:.3g}pt"
     values["heading"] = f"{font_size * 1.18:.3g}pt"
+    # What a sheet says of a height holds even where the text would need more.
+    values["line"] = f"{max(20, round(font_size * _LINE))}px"
     values["title"] = f"{font_size * 1.6:.3g}pt"
     return "\n".join(Template(_template(name)).substitute(values) for name in FILES)
 

@@ -6,6 +6,12 @@ from PySide6.QtWidgets import QSplitter, QWidget
 
 from app.widgets.font_sizes import scaled
 
+_MEASURED_ON = {
+    QEvent.Type.LayoutRequest,
+    QEvent.Type.Show,
+    QEvent.Type.ShowToParent,
+    QEvent.Type.HideToParent,
+}  # when Qt sets the least size of a splitter
 _SIDE_SHARE = 0.3  # of the height, where the list lies above
 
 
@@ -33,6 +39,7 @@ class SideSplitter(QSplitter):
         self.setStretchFactor(1, 1)
         self.setSizes([width, 3 * width])
         self._beside = self.sizes()
+        self.setMinimumSize(0, 0)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802, Qt's name
         """What is needed when the list has gone."""
@@ -48,11 +55,11 @@ class SideSplitter(QSplitter):
 
     def event(self, event: QEvent) -> bool:
         """One of both may need more room, or less."""
-        if event.type() is QEvent.Type.LayoutRequest:
-            self._arrange()
+        if event.type() not in _MEASURED_ON:
+            return super().event(event)
         handled = super().event(event)
-        if self.minimumWidth():  # which Qt sets, for both of them beside each other
-            self.setMinimumSize(0, 0)
+        self._arrange()
+        self.setMinimumSize(0, 0)  # else Qt's: that of both beside each other
         return handled
 
     def _arrange(self) -> None:
@@ -71,6 +78,7 @@ class SideSplitter(QSplitter):
         else:
             self.setOrientation(Qt.Orientation.Horizontal)
             self.setSizes(self._beside)
+        self.setMinimumSize(0, 0)
 
 
 def _least(widget: QWidget) -> QSize:
