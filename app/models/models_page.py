@@ -175,7 +175,7 @@ class ModelsPage(QWidget):
         column.addLayout(tools)
         column.addWidget(self.list, 1)
         follow_font(side, lambda: side.setMinimumWidth(scaled(side, 260)))
-        split = SideSplitter(side, self.details, 340, room=420, turns=True)
+        split = SideSplitter(side, self.details, 300, room=460, turns=True)
         self.stack = QStackedWidget()
         self.stack.addWidget(self.empty)
         self.stack.addWidget(split)

@@ -50,7 +50,7 @@ class OptionsCard(Card):
             self.store.addItem(text, store)
         short = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         self.store.setSizeAdjustPolicy(short)  # a long name must not widen a narrow page
-        self.store.setMinimumContentsLength(12)
+        self.store.setMinimumContentsLength(8)
         self.cache = QSlider(Qt.Orientation.Horizontal)
         self.cache.setRange(1, _SLIDER_STEPS)
         self.cache.setPageStep(_SLIDER_STEPS // 20)
