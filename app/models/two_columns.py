@@ -7,6 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.theme.theme import SPACE_M
+from app.widgets.font_sizes import scaled
 
 WIDE = 1080
 
@@ -30,7 +31,7 @@ class TwoColumns(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
         """Go from one to two columns or back."""
-        self._arrange(wide=self.width() >= WIDE)
+        self._arrange(wide=self.width() >= scaled(self, WIDE))
         super().resizeEvent(event)
 
     def _arrange(self, *, wide: bool) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtWidgets import QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.engine_service import EngineService
@@ -15,6 +15,7 @@ from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
 from app.models.machine_memory import MachineMemory
 from app.models.models_page import ModelsPage
+from app.models.two_columns import WIDE, TwoColumns
 from app.settings.settings import Settings
 from app.theme.theme import Theme
 from app.widgets.toast import Toast
@@ -363,3 +364,17 @@ def test_search_finds_by_name_type_and_path_and_order_can_be_chosen(
 def _titles(page: ModelsPage) -> list[str]:
     model = page.list.model()
     return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
+def test_cards_lie_below_each_other_when_letters_are_large(qtbot: QtBot) -> None:
+    first, second = QWidget(), QWidget()
+    columns = TwoColumns([(first, 0), (second, 1)])
+    qtbot.addWidget(columns)
+    columns.resize(WIDE + 100, 400)
+    columns.show()
+    qtbot.waitUntil(lambda: second.x() > first.x())
+    font = columns.font()
+    font.setPointSizeF(24)
+    columns.setFont(font)
+    columns.resize(WIDE + 120, 400)
+    qtbot.waitUntil(lambda: second.x() == first.x())
