@@ -1,8 +1,6 @@
 """What `runahead figures` does: opens the data source, runs, draws."""
 
 import argparse
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from engine.atomic_file import write_atomically
 from engine.cache_size import CacheSize
 from engine.cli.busy import why_busy
 from engine.cli.measuring import open_engine
-from engine.cli.terminal import note, progress_bars, stderr, stdout, visible
+from engine.cli.terminal import note, progress_bars, stdout, visible
 from engine.simulation.routing_trace import RoutingTrace
 from engine.study import scope as scopes
 from engine.study.data import StudyData, StudyFigure
@@ -27,9 +25,6 @@ from engine.study.scope import Scope
 from engine.study.simulated import SimulatedSource
 from engine.study.source import DataSource
 from engine.workloads import PROMPT_TOKENS
-
-# Where stderr is no terminal, a line of progress is written so often.
-_LINE_EVERY_S = 60.0
 
 
 class _Planned(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,20 +119,15 @@ def _run(plan: StudyPlan, source: DataSource, results: StudyResults, scope: Scop
         f"{len(plan.cases) - len(missing)} of {len(plan.cases)} runs are there"
         + (f"; the others take about {in_words(left_s)}." if missing else ".")
     )
-    told_at = time.monotonic()
     with progress_bars() as bars:
         task = bars.add_task("Running", total=1.0, amount="")
 
         def on_progress(progress: Progress) -> None:
-            nonlocal told_at
             text = (
                 f"{progress.n_done} of {progress.n_total} runs, about {in_words(progress.left_s)}"
                 f" left: {progress.label}"
             )
             bars.update(task, completed=progress.share, amount=text)
-            if not sys.stderr.isatty() and time.monotonic() - told_at > _LINE_EVERY_S:
-                told_at = time.monotonic()
-                stderr().print(text, markup=False, soft_wrap=True)
 
         outcome = run_study(plan, source, results, scope, on_progress)
     for failure in outcome.failures:
