@@ -1,6 +1,7 @@
 """What the commands that measure have in common."""
 
 import argparse
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,15 @@ def check_policies(policies: Iterable[str], parse: Callable[[str], object] | Non
     with native.translated():
         for policy in policies:
             (parse or native.parse_policy)(policy)
+
+
+def check_folder_can_be_made(path: Path) -> None:
+    """Raise StorageError when a folder neither is there nor can be made; nothing is made yet."""
+    there = next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
+    if not there.is_dir():
+        raise errors.StorageError(f"{path} cannot be made: {there} is a file", "")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise errors.StorageError(f"{path} cannot be made: {there} may not be written", "")
 
 
 def check_can_be_made(path: Path | None) -> None:

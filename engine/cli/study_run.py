@@ -10,7 +10,7 @@ from engine import errors
 from engine.atomic_file import write_atomically
 from engine.cache_size import CacheSize
 from engine.cli.busy import why_busy
-from engine.cli.measuring import open_engine
+from engine.cli.measuring import check_folder_can_be_made, open_engine
 from engine.cli.terminal import note, progress_bars, stdout, visible
 from engine.simulation.routing_trace import RoutingTrace
 from engine.study import scope as scopes
@@ -43,10 +43,7 @@ def run(args: argparse.Namespace) -> int:
     if args.draw:
         return _draw_again(args.out, args.only)
     scope = _scope(args)
-    try:
-        args.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise errors.from_os(error, f"{args.out} cannot be made") from error
+    check_folder_can_be_made(args.out)
     if args.simulate:
         return _study(SimulatedSource(args.simulate, args.trace, scope), scope, figures, args)
     n_request = max(case.requests for figure in figures for case in figure.cases(scope) or [_ANY])
@@ -87,6 +84,10 @@ def _study(
 ) -> int:
     """Run what is missing, then draw; after Ctrl-C, draw what is there."""
     out: Path = args.out
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise errors.from_os(error, f"{out} cannot be made") from error
     results = StudyResults.open(out / "results.jsonl", source.origin)
     plan = make_plan(figures, scope, source)
     for sentence in plan.left_out:

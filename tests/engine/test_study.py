@@ -257,6 +257,24 @@ def test_wrong_usage_is_told_in_a_sentence(
     assert words in capsys.readouterr().err
 
 
+def test_a_model_that_is_missing_leaves_no_folder_behind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new" / "study"
+    assert main(["figures", str(tmp_path / "missing.gguf"), "--out", str(out)]) == 1
+    assert "missing.gguf: cannot open" in capsys.readouterr().err
+    assert not out.parent.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_the_model_is_opened(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    out = tmp_path / "file" / "study"
+    assert main(["figures", str(tmp_path / "missing.gguf"), "--out", str(out)]) == 1
+    assert f"{tmp_path / 'file'} is a file" in capsys.readouterr().err
+
+
 def test_a_cache_of_bytes_is_no_share(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["figures", "m.gguf", "--cache", "4GB"])
