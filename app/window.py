@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, Qt, QUrl, Signal
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QKeySequence, QShortcut
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 
 from app.engine_service import EngineService
 from app.language import tr
@@ -25,6 +25,7 @@ from app.shell.page_area import PageArea
 from app.shell.pages import PAGES, Pages
 from app.shell.status_strip import StatusStrip
 from app.theme.theme import Theme
+from app.widgets.ask_file import ask_files
 from app.widgets.toast import Toast
 
 if TYPE_CHECKING:
@@ -103,11 +104,14 @@ class MainWindow(QMainWindow):
 
     def choose_models(self) -> None:
         """Ask for a model file."""
-        name, _ = QFileDialog.getOpenFileName(
-            self, tr("Open a model"), str(Path.home()), tr("GGUF models (*.gguf)")
+        ask_files(
+            self,
+            self._settings,
+            tr("Open a model"),
+            self.add_models,
+            place="models",
+            name_filter=tr("GGUF models (*.gguf)"),
         )
-        if name:
-            self.add_models([Path(name)])
 
     def open_conversation(self, conversation: str) -> None:
         """Show a conversation on the page of chats."""

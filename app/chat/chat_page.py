@@ -42,7 +42,7 @@ class ChatPage(QWidget):
         self._settings = settings
         self._theme = theme
         self.chats = Chats(service, conversations, settings, self)
-        self.list = ConversationList(conversations, self.chats, theme)
+        self.list = ConversationList(conversations, self.chats, settings, theme)
         self.tabs = ChatTabs(theme)
         self.panel = ChatSettingsPanel(settings, theme)
         self.panel.hide()
