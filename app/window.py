@@ -169,7 +169,7 @@ class MainWindow(QMainWindow):
         self.header.chooser.file_wanted.connect(self.choose_models)
         self.pages.file_wanted.connect(self.choose_models)
         self.pages.conversation_wanted.connect(self.open_conversation)
-        self.pages.model_wanted.connect(self.header.chooser.open_menu)
+        self.pages.model_wanted.connect(self._on_model_wanted)
         self.pages.restart_wanted.connect(self.restart)
         self.pages.chats_replaced.connect(self.area.refresh)
         self.opener.demo_ended.connect(self._on_demo_ended)
@@ -241,6 +241,12 @@ class MainWindow(QMainWindow):
     def _on_reply_finished(self) -> None:
         self._n_streaming -= 1
         self.rail.buttons["monitor"].set_busy(self._n_streaming > 0)
+
+    def _on_model_wanted(self) -> None:
+        if last := self.opener.last_model:
+            self.opener.open(last)
+        else:
+            self.header.chooser.open_menu()
 
     def _on_demo_ended(self, why: str) -> None:
         if why and self.page != "chats":

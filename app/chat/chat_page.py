@@ -1,5 +1,7 @@
 """ChatPage: all chats at the left, the open ones beside."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
@@ -22,6 +24,8 @@ from app.theme.theme import Theme
 class ChatPage(QWidget):
     """Open tabs come back when the app is started again.
 
+    last_title: As ChatView has it.
+
     Signals:
         model_wanted: A person wants to send, and no model is loaded that could answer.
     """
@@ -34,9 +38,11 @@ class ChatPage(QWidget):
         conversations: Conversations,
         settings: Settings,
         theme: Theme,
+        last_title: Callable[[], str] = str,
         parent: QWidget | None = None,
     ):
         super().__init__(parent)
+        self._last_title = last_title
         self._service = service
         self._conversations = conversations
         self._settings = settings
@@ -93,7 +99,7 @@ class ChatPage(QWidget):
         """Show a conversation, its tab opened if need be; scroll to a message if given."""
         if self.tabs.view(conversation_id) is None:
             conversation = self._conversations.get(conversation_id)
-            view = ChatView(self.chats.open(conversation), self._theme)
+            view = ChatView(self.chats.open(conversation), self._theme, self._last_title)
             view.conversation_made.connect(self._on_conversation_made)
             view.room_chosen.connect(self._on_room_chosen)
             view.load_asked.connect(self._on_load_asked)

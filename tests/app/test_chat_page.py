@@ -274,6 +274,22 @@ def test_a_message_is_deleted_after_asking(qtbot: QtBot, page: ChatPage) -> None
     assert view.chat.messages == []
 
 
+def test_the_composer_has_the_focus_again_when_the_banner_was_used(
+    qtbot: QtBot, page: ChatPage, service: EngineService
+) -> None:
+    service.unload()
+    view = current(page)
+    page.activateWindow()
+    view.composer.field.setFocus()
+    for use in (view.banner.button.click, view.banner.close_button.click):
+        view.composer.set_text("A question")
+        QTest.keyClick(view.composer.field, Qt.Key.Key_Return)
+        qtbot.waitUntil(view.banner.isVisible)
+        view.banner.button.setFocus()
+        use()
+        qtbot.waitUntil(lambda: not view.banner.isVisible() and view.composer.field.hasFocus())
+
+
 def test_the_settings_of_a_chat_are_what_its_requests_use(
     qtbot: QtBot, page: ChatPage, fake_client: FakeClient
 ) -> None:
