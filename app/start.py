@@ -14,6 +14,7 @@ from PySide6.QtCore import QTimer
 from app import folders
 from app.application import make_application
 from app.crash_reports import CrashReports
+from app.doorbell import Doorbell, ring
 from app.engine_service import EngineService
 from app.language import tr
 from app.models.library import ModelLibrary
@@ -40,6 +41,9 @@ def open_window(files: Sequence[Path] = ()) -> int:
 
         instance = SingleInstance(folders.data())
         if why := instance.take():
+            if ring(folders.data(), files):
+                print(f"runahead: {why}", file=sys.stderr)
+                return 0
             tell(tr("Runahead cannot be opened"), why)
             return 1
         ending.callback(instance.release)
@@ -62,6 +66,10 @@ def open_window(files: Sequence[Path] = ()) -> int:
             lambda _: setattr(reports, "enabled", settings.get("keep_crash_reports"))
         )
         _end_on_signals(window)
+        doorbell = Doorbell(folders.data())
+        ending.callback(doorbell.close)
+        doorbell.rung.connect(window.come_forward)
+        doorbell.listen()
         window.show()
         if reports.found_crash:
             window.tell_of_report(str(reports.found_crash), of_last_run=True)

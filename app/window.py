@@ -102,6 +102,15 @@ class MainWindow(QMainWindow):
         self.show_page("models")
         self.pages.models.add_paths(list(paths))
 
+    def come_forward(self, files: Sequence[Path] = ()) -> None:
+        """Show the window before all others; model files are added."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+        if files:
+            self.add_models(files)
+
     def choose_models(self) -> None:
         """Ask for a model file."""
         ask_files(

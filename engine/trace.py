@@ -52,6 +52,9 @@ class Event(IntEnum):
     FAULT = 16
 
 
+_MOST_NS = 1 << 60  # 36 years of a clock that begins with the machine
+_MOST_OF_ONE_KIND = 1 << 16  # layers, experts, requests
+
 EVENT_NAMES = [event.name.lower() for event in Event]
 
 
@@ -59,6 +62,18 @@ def from_bytes(data: bytes) -> Records:
     """View whole records in `data`; a partial last one (a crash while writing) is left out."""
     whole = len(data) // RECORD_DTYPE.itemsize * RECORD_DTYPE.itemsize
     return np.frombuffer(data[:whole], dtype=RECORD_DTYPE)
+
+
+def from_disk(data: bytes) -> Records:
+    """As from_bytes, without records that nobody can have written: a disk has changed them."""
+    records = from_bytes(data)
+    begin, end, is_step = records["begin_ns"], records["end_ns"], records["event"] == Event.STEP
+    sound = (records["event"] < len(Event)) & (begin > 0) & (end < _MOST_NS)
+    sound &= np.where(is_step, end > begin, end >= begin) & (records["step"] >= -1)
+    for name in ("layer", "expert"):
+        sound &= (records[name] >= -1) & (records[name] < _MOST_OF_ONE_KIND)
+    sound &= ~is_step | ((records["a"] > 0) & (records["a"] < _MOST_OF_ONE_KIND))
+    return records if sound.all() else records[sound]
 
 
 def empty() -> Records:

@@ -39,6 +39,7 @@ libGL.so.1 libgl1
 libfontconfig.so.1 libfontconfig1
 libdbus-1.so.3 libdbus-1-3
 libglib-2.0.so.0 libglib2.0-0
+libgssapi_krb5.so.2 libgssapi-krb5-2
 libxkbcommon.so.0 libxkbcommon0
 libxkbcommon-x11.so.0 libxkbcommon-x11-0
 libX11-xcb.so.1 libx11-xcb1

@@ -48,7 +48,9 @@ class Body:
 
     def set_plain(self, text: str) -> None:
         """Show text as it is."""
-        self._plain = [PlainPiece(each, self.style) for each in _plain_parts(text)]
+        self._plain = [
+            PlainPiece(each, self.style, goes_on=goes_on) for each, goes_on in _plain_parts(text)
+        ]
         self._collect()
 
     def set_tail(self, pieces: list[Piece]) -> None:
@@ -172,14 +174,27 @@ class Body:
         self._place(min(same, len(self.tops) - 1))
 
 
-def _plain_parts(text: str) -> Iterator[str]:
-    """Whole lines of about PLAIN_CHARACTERS together."""
+def _plain_parts(text: str) -> Iterator[tuple[str, bool]]:
+    """Whole lines of about PLAIN_CHARACTERS together, or a part of a longer one.
+
+    The second is whether a part goes on within the line of the one before.
+    """
     lines: list[str] = []
     n = 0
     for line in text.split("\n"):
         if lines and n + len(line) > PLAIN_CHARACTERS:
-            yield "\n".join(lines)
+            yield "\n".join(lines), False
             lines, n = [], 0
+        begin = 0
+        while len(line) - begin > PLAIN_CHARACTERS:
+            end = begin + PLAIN_CHARACTERS
+            end = line.rfind(" ", end - PLAIN_CHARACTERS // 8, end) + 1 or end  # between words
+            yield line[begin:end], begin > 0
+            begin = end
+        if begin:
+            yield line[begin:], True
+            continue
         lines.append(line)
         n += len(line) + 1
-    yield "\n".join(lines)
+    if lines:
+        yield "\n".join(lines), False

@@ -60,6 +60,7 @@ class Chat(QObject):
     ):
         super().__init__(parent)
         self.id = conversation.id
+        self._conversation = conversation
         self.service = service
         self.conversations = conversations
         self.settings = settings
@@ -76,8 +77,15 @@ class Chat(QObject):
 
     @property
     def conversation(self) -> Conversation:
-        """As it is saved."""
-        return self.conversations.get(self.id)
+        """As it is saved; once it was removed, as it was last."""
+        if not self.is_removed:
+            self._conversation = self.conversations.get(self.id)
+        return self._conversation
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether it was taken away, until that is undone."""
+        return self.conversations.is_removed(self.id)
 
     @property
     def is_streaming(self) -> bool:
@@ -120,9 +128,14 @@ class Chat(QObject):
         )
 
     def edit(self, message_id: str, text: str) -> None:
-        """Say something else instead; the old branch stays."""
-        if not self.is_busy:
-            self.send(text, parent=self.conversations.message(message_id).parent)
+        """Say something else instead; the old branch stays. Where it was deleted: say it anew."""
+        if self.is_busy:
+            return
+        try:
+            parent = self.conversations.message(message_id).parent
+        except KeyError:
+            parent = "leaf"
+        self.send(text, parent=parent)
 
     def regenerate(self, message_id: str) -> None:
         """Have a reply written again, beside the old one; of a question: answer it."""
@@ -242,6 +255,8 @@ class Chat(QObject):
 
     def _ask(self, question: str, messages: tuple[Turn, ...] = ()) -> None:
         """Count first where it matters: the engine refuses a prompt that leaves no room."""
+        if self._has_ended():
+            return
         if not messages:
             ids = [each.id for each in self.messages]
             messages = self.turns(self.messages[: ids.index(question) + 1])
@@ -268,6 +283,8 @@ class Chat(QObject):
         self._begin(question, messages, params)
 
     def _begin(self, question: str, messages: tuple[Turn, ...], params: SamplingParams) -> None:
+        if self._has_ended():
+            return
         answer = self.conversations.add_message(
             self.id, "assistant", "", parent=question, state="streaming"
         )
@@ -320,6 +337,13 @@ class Chat(QObject):
             self.refused.emit(
                 tr("There is no summary, so your message was not sent: {message}", message=then)
             )
+
+    def _has_ended(self) -> bool:
+        """Whether the conversation was removed while a question was saved or counted."""
+        if self.is_removed:
+            self._then = ""
+            self._set_preparing(False)
+        return self.is_removed
 
     def _context(self) -> int:
         info = self.service.state.info

@@ -15,6 +15,7 @@ from app.chat.conversation_list import ConversationList
 from app.chat.room import SUMMARY_SHARE, TRIMMED_SHARE, latest_turns
 from app.data.conversation import Conversation
 from app.data.conversations import Conversations
+from app.data.data_error import DataError
 from app.engine_service import EngineService
 from app.language import tr
 from app.settings.settings import Settings
@@ -96,10 +97,18 @@ class ChatPage(QWidget):
     # For others.
 
     def open_conversation(self, conversation_id: str, message_id: str = "") -> None:
-        """Show a conversation, its tab opened if need be; scroll to a message if given."""
+        """Show a conversation, its tab opened if need be; scroll to a message if given.
+
+        One that cannot be read is told as failed, and not opened.
+        """
         if self.tabs.view(conversation_id) is None:
             conversation = self._conversations.get(conversation_id)
-            view = ChatView(self.chats.open(conversation), self._theme, self._last_title)
+            try:
+                chat = self.chats.open(conversation)
+            except DataError as error:  # the others can still be used
+                self._conversations.failed.emit(str(error))
+                return
+            view = ChatView(chat, self._theme, self._last_title)
             view.conversation_made.connect(self._on_conversation_made)
             view.room_chosen.connect(self._on_room_chosen)
             view.load_asked.connect(self._on_load_asked)

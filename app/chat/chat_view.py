@@ -65,14 +65,8 @@ class ChatView(QFrame):
     load_asked = Signal()
     settings_asked = Signal()
 
-    def __init__(
-        self,
-        chat: Chat,
-        theme: Theme,
-        last_title: Callable[[], str] = str,
-        parent: QWidget | None = None,
-    ):
-        super().__init__(parent)
+    def __init__(self, chat: Chat, theme: Theme, last_title: Callable[[], str] = str):
+        super().__init__()
         self._last_title = last_title
         set_kind(self, "page")
         self.chat = chat
@@ -192,6 +186,8 @@ class ChatView(QFrame):
     def act(self, message_id: str, action: str) -> None:
         """Do what a button of a message stands for."""
         chat = self.chat
+        if self.transcript.rows.index_of(message_id) < 0:
+            return  # a menu was open while it was deleted
         message = chat.conversations.message(message_id)
         if action == "copy":
             index = self.transcript.rows.index_of(message_id)

@@ -3,7 +3,7 @@
 Long code is many small documents, so that only what is seen of it is laid out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import (
@@ -22,7 +22,8 @@ from app.chat.markdown import Block
 from app.chat.piece import DocumentPiece, Piece, Span, set_line_height
 from app.language import tr
 
-LINES = 48  # per part
+LINES = 48  # per part, and
+CHARACTERS = 6_000  # about as many; a longer line is several parts
 RADIUS = 10.0
 PADDING = 14.0
 COPY = "copy:"
@@ -70,23 +71,29 @@ class CodeHead(Piece):
 
 
 class CodePart(DocumentPiece):
-    """Some lines of a block of code."""
+    """Some lines of a block of code, or a stretch of a very long one, from `column` on."""
 
     gap = 0.0
-    sticks = True
 
     def __init__(
-        self, block: Block, lines: list[str], first: int, highlight: Highlight, style: ChatStyle
+        self,
+        lines: list[str],
+        place: tuple[int, int],
+        highlight: Highlight,
+        style: ChatStyle,
+        *,
+        indent: int,
+        is_last: bool,
     ):
-        is_last = first + len(lines) > block.code.count("\n")
-        super().__init__(("code", first, tuple(lines), block.indent, is_last), style)
-        self.first = first
+        super().__init__(("code", place, tuple(lines), indent, is_last), style)
+        self.first, self.column = place
+        self.joint = "" if self.column else "\n"
         self.highlight = highlight
         self.lines = lines
-        self.indent = block.indent
+        self.indent = indent
         self.is_last = is_last
         self._shown_version = -1
-        self.inset = (24.0 * block.indent + PADDING, 2.0, PADDING, PADDING if is_last else 0.0)
+        self.inset = (24.0 * indent + PADDING, 2.0, PADDING, PADDING if is_last else 0.0)
         self.n_characters = sum(map(len, lines)) + len(lines) - 1
         per_line = max(20.0, 700 / style.code_char_width)
         n_rows = sum(1 + int(len(line) / per_line) for line in lines)
@@ -95,7 +102,7 @@ class CodePart(DocumentPiece):
     def grow_from(self, old: "CodePart") -> bool:
         """Take over an older part's document when these lines only add to its own."""
         text, before = "\n".join(self.lines), "\n".join(old.lines)
-        same_place = (self.first, self.indent) == (old.first, old.indent)
+        same_place = (self.first, self.column, self.indent) == (old.first, old.column, old.indent)
         if old.document is None or not same_place or not text.startswith(before):
             return False
         self.document, old.document = old.document, None
@@ -139,9 +146,10 @@ class CodePart(DocumentPiece):
     def _formats(self, runs: list[tuple[int, int, str]]) -> Iterator[QTextLayout.FormatRange]:
         for start, length, kind in runs:
             colour = self.style.code_colour(kind)
-            if colour is not None:
+            begin, end = max(0, start - self.column), start + length - self.column
+            if colour is not None and begin < end:
                 each = QTextLayout.FormatRange()
-                each.start, each.length = start, length
+                each.start, each.length = begin, end - begin
                 look = QTextCharFormat()
                 look.setForeground(colour)
                 each.format = look
@@ -151,12 +159,31 @@ class CodePart(DocumentPiece):
 def code_pieces(block: Block, highlight: Highlight, style: ChatStyle) -> list[Piece]:
     """A block of code, from head to end."""
     highlight.set_code(block.code)
-    lines = block.code.split("\n")
+    cuts = list(_cut(block.code.split("\n")))
     parts = [
-        CodePart(block, lines[first : first + LINES], first, highlight, style)
-        for first in range(0, len(lines), LINES)
+        CodePart(lines, place, highlight, style, indent=block.indent, is_last=number == len(cuts))
+        for number, (place, lines) in enumerate(cuts, 1)
     ]
     return [CodeHead(block, highlight, style), *parts]
+
+
+def _cut(lines: Sequence[str]) -> Iterator[tuple[tuple[int, int], list[str]]]:
+    """((first line, its first column), lines) of each part; what grows is cut as it was before."""
+    taken: list[str] = []
+    n_characters = 0
+    for number, line in enumerate(lines):
+        is_full = len(taken) == LINES or n_characters + len(line) > CHARACTERS
+        if taken and is_full:
+            yield (number - len(taken), 0), taken
+            taken, n_characters = [], 0
+        if len(line) > CHARACTERS:
+            for column in range(0, len(line), CHARACTERS):
+                yield (number, column), [line[column : column + CHARACTERS]]
+            continue
+        taken.append(line)
+        n_characters += len(line) + 1
+    if taken:
+        yield (len(lines) - len(taken), 0), taken
 
 
 def paint_card(

@@ -1,6 +1,6 @@
 """Composer: where a person writes; grows with the text, sends it, stops a reply."""
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QMimeData, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QToolButton, QVBoxLayout, QWidget
 
@@ -219,6 +219,12 @@ class _Field(QPlainTextEdit):
             self._composer.last_asked.emit()
         else:
             super().keyPressEvent(event)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:  # noqa: N802, Qt's name
+        """As text, all at once: Qt's own way takes many times as long when it is much."""
+        if source.hasText():
+            self.insertPlainText(source.text())
+            self.ensureCursorVisible()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
         """Another width wraps differently."""

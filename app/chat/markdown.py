@@ -15,6 +15,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 Kind = Literal["text", "quote", "code", "rule"]
+# A longer paragraph stays plain: marks that never close would take seconds, again with each token.
+MOST_INLINE = 6_000
 SAFE_LINK = re.compile(r"(?:https?://|mailto:)[^\s]+\Z", re.IGNORECASE)
 _BARE_LINK = re.compile(r"\bhttps?://[^\s<>\"'`*]*[^\s<>\"'`*.,;:!?)\]}]")
 
@@ -55,6 +57,9 @@ class Block:
         for token in self._tokens:
             if token.type == "inline" and not token.children:
                 token.children = []
+                if len(token.content) > MOST_INLINE:
+                    token.children = list(_plain(token.content))
+                    continue
                 _MARKDOWN.inline.parse(token.content, _MARKDOWN, self._env, token.children)
                 for child in token.children:
                     if (
@@ -228,6 +233,13 @@ def _aligned(tokens: list[Token]) -> list[Token]:
         if token.type in ("th_open", "td_open") and (style := str(token.attrs.pop("style", ""))):
             token.attrs["align"] = style.removeprefix("text-align:")
     return tokens
+
+
+def _plain(text: str) -> Iterator[Token]:
+    for number, line in enumerate(text.split("\n")):
+        if number:
+            yield Token("softbreak", "br", 0)
+        yield Token("text", "", 0, content=line)
 
 
 def _with_bare_links(tokens: Sequence[Token]) -> Iterator[Token]:

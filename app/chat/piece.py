@@ -30,11 +30,11 @@ class Piece:
         gap: Space above, unless it is a message's first piece.
         height: Estimated until `is_laid_out`.
         n_characters: What can be selected of it.
-        sticks: Drawn as one with the piece above when copied: no empty line between.
+        joint: What is between it and the piece above when both are copied.
     """
 
     gap: float = PIECE_GAP
-    sticks = False
+    joint = "\n\n"
 
     def __init__(self, key: object, style: ChatStyle):
         self.key = key
@@ -231,13 +231,15 @@ class QuotePiece(TextPiece):
 
 
 class PlainPiece(DocumentPiece):
-    """Text as it is, as what the user wrote."""
+    """Text as it is, as what the user wrote; `goes_on`: within the line of the piece above."""
 
     gap = 0
-    sticks = True
 
-    def __init__(self, text: str, style: ChatStyle, *, is_muted: bool = False):
-        super().__init__(("plain", text, is_muted), style)
+    def __init__(
+        self, text: str, style: ChatStyle, *, is_muted: bool = False, goes_on: bool = False
+    ):
+        super().__init__(("plain", text, is_muted, goes_on), style)
+        self.joint = "" if goes_on else "\n"
         self._text = text
         if is_muted:
             self.text_colour = style.colour("muted")

@@ -161,7 +161,7 @@ class Row:
             end = last[1] if index == last[0] else END
             part = piece.text((start, end))
             if part:
-                text += ("\n" if piece.sticks else "\n\n") if text else ""
+                text += piece.joint if text else ""
                 text += part
         return text
 

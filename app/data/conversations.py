@@ -32,7 +32,7 @@ class Conversations(QObject):
         message_added: arg: Message.
         message_changed: Its text, state or result. arg: Message.
         message_saved: Added by `add_message`, and now on disk. arg: message id.
-        failed: Something is not on disk; it is kept and tried again. arg: a sentence.
+        failed: Something is not on disk, and tried again, or cannot be read. arg: a sentence.
         recovered: All of it is on disk after all.
     """
 

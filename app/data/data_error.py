@@ -39,8 +39,13 @@ def damaged(path: Path, detail: str) -> DataError:
     )
 
 
-def from_sqlite(error: sqlite3.Error, path: Path, what: str) -> DataError:
-    """The error for a failed call of SQLite; `what` is as in "could not be saved"."""
+def from_sqlite(error: sqlite3.Error | UnicodeDecodeError, path: Path, what: str) -> DataError:
+    """The error for a failed call of SQLite; `what` is as in "could not be saved".
+
+    Of a damaged file SQLite may say what is wrong in bytes that are no text: UnicodeDecodeError.
+    """
+    if isinstance(error, UnicodeDecodeError):
+        return damaged(path, error.object.decode("utf-8", "replace"))
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _DAMAGED:
         return damaged(path, str(error))

@@ -35,7 +35,7 @@ def open_database(path: Path, migrations: Sequence[str] = MIGRATIONS) -> sqlite3
             f"Conversations could not be opened: {error.strerror} ({error.filename})",
             "Check that the folder exists and may be written to.",
         ) from None
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise from_sqlite(error, path, "could not be opened") from None
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -47,7 +47,7 @@ def open_database(path: Path, migrations: Sequence[str] = MIGRATIONS) -> sqlite3
         connection.execute(f"PRAGMA journal_size_limit = {_MOST_WAL_BYTES}")
         _check_pages(connection, path)
         _migrate(connection, migrations)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         connection.close()
         raise from_sqlite(error, path, "could not be opened") from None
     except DataError:
@@ -92,7 +92,10 @@ def move_aside(path: Path) -> Path:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, timeout=2.0, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=2.0, isolation_level=None, check_same_thread=False)
+    # A byte that a disk has changed costs its letter, and not the conversation.
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")
+    return connection
 
 
 def _check_owner(path: Path, n_migrations: int) -> None:

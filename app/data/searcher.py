@@ -110,7 +110,7 @@ class Searcher(QObject):
                     self._connection = connection
                 try:
                     found = find(lambda *args: connection.execute(*args).fetchall(), text)
-                except sqlite3.Error:  # interrupted by the next one; whoever reads tells of damage
+                except (sqlite3.Error, UnicodeDecodeError):  # interrupted, or damaged: readers tell
                     found = []
                 self._found.emit(number, found)
 

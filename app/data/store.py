@@ -58,7 +58,7 @@ class Store(QObject):
         """
         try:
             return self._reading.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise from_sqlite(error, self.path, "could not be read") from None
 
     def write(

@@ -37,7 +37,7 @@ def load(path: Path) -> Loaded:
         )
     try:
         file = msgspec.json.decode(data, type=_File)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         aside = _keep_aside(path, data)
         return Loaded(
             [],
@@ -56,7 +56,7 @@ def load(path: Path) -> Loaded:
     for raw in file.models:
         try:
             models.append(msgspec.json.decode(raw, type=KnownModel))
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             n_bad += 1
     notices = []
     if n_bad:

@@ -84,7 +84,7 @@ def picture_of(records: Records, steps: Steps) -> Picture:
         lane = 1 + readers.index(int(row["lane"]))
         blocks.append(Block(low, high, lane, (who_first,), text, guess=guess))
     return Picture(
-        length_ms=(end - begin) / 1e6,
+        length_ms=max(1e-3, (end - begin) / 1e6),  # of what is damaged, too, something can be drawn
         lanes=("compute", *(f"link {lane}" for lane in readers)),
         blocks=tuple(blocks),
         requests=requests,

@@ -90,7 +90,7 @@ def read_summary(folder: Path) -> RunSummary:
     try:
         log = RunLog(folder)
         marks = tuple(log.marks())
-    except (errors.EngineError, msgspec.MsgspecError) as error:
+    except (errors.EngineError, msgspec.MsgspecError, OSError, RecursionError) as error:
         return RunSummary(folder=folder, state="damaged", error=str(error), n_bytes=n_bytes)
     started = _seconds(log.meta.started)
     ended = _seconds(log.meta.ended) if log.meta.ended else last_written
@@ -144,5 +144,5 @@ def _folder_size(folder: Path) -> tuple[int, float]:
 def _seconds(text: str) -> float:
     try:
         return datetime.fromisoformat(text).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError, OSError):
         return 0.0

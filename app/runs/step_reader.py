@@ -54,12 +54,13 @@ class StepReader:
         with path.open("rb") as file:
             file.seek(taken)
             while data := file.read(self._piece_records * RECORD_DTYPE.itemsize):
-                records = trace.from_bytes(data)
-                taken += records.nbytes
+                n_whole = len(data) // RECORD_DTYPE.itemsize * RECORD_DTYPE.itemsize
+                records = trace.from_disk(data)
+                taken += n_whole
                 self._taken[path.name] = taken
                 if len(records):
                     self._take(records)
-                if len(data) > records.nbytes:
+                if len(data) > n_whole:
                     return  # the last record is still being written
 
     def _take(self, records: Records) -> None:
@@ -85,7 +86,7 @@ def records_between(folder: Path, begin_ns: int, end_ns: int) -> Records:
         for path in sorted(folder.glob("events-*.bin")):
             with path.open("rb") as file:
                 while data := file.read(PIECE_RECORDS * RECORD_DTYPE.itemsize):
-                    records = trace.from_bytes(data)
+                    records = trace.from_disk(data)
                     inside = (records["end_ns"] > begin_ns) & (records["begin_ns"] < end_ns)
                     found.append(records[inside])
     except OSError as error:

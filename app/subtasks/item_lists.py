@@ -13,7 +13,7 @@ MOST_ITEMS = 2000
 _BULLET = re.compile(r"^\s*(?:[-*+•–·]|\(?\d{1,4}[.):]|\(?[a-zA-Z][.)])\s+(?:\[[ xX]\]\s+)?")
 _DELIMITERS = "\t;,|"
 _NUMBER = re.compile(r"[-+]?[\d.,' ]*\d[%]?$")
-_FENCED = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
+_FENCED = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 
 
 def items_of_lines(text: str) -> list[str]:
@@ -60,7 +60,7 @@ def _json_list(text: str) -> list[str] | None:
         return None
     try:
         value: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # a model that goes on with "[" for ever
         return None
     if isinstance(value, dict):  # {"parts": [...]}
         lists = [each for each in value.values() if isinstance(each, list)]

@@ -20,7 +20,7 @@ class RunLog:
             self.meta = msgspec.json.decode(data, type=RunMeta)
         except OSError as error:
             raise errors.from_os(error, f"{folder} is no run log") from error
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise errors.ModelFileError(
                 f"{folder / 'meta.json'} cannot be read: {error}", "The run log is damaged."
             ) from error
@@ -34,7 +34,7 @@ class RunLog:
         """All records that were kept, in the order in which they were written."""
         try:
             chunks = [
-                trace.from_bytes(path.read_bytes())
+                trace.from_disk(path.read_bytes())
                 for path in sorted(self.folder.glob("events-*.bin"))
             ]
         except OSError as error:

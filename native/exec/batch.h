@@ -54,12 +54,13 @@ struct RoutingResult {
   std::vector<std::vector<float>> lookahead;  // [n_lookahead][n * n_expert]
 };
 
-// The columns that chose an expert, and its place among the experts of each.
+// The columns that chose an expert, its place among the experts of each, and its weight there.
 struct ExpertColumns {
   int32_t expert = -1;
   SlotId slot{};
   std::vector<int32_t> columns;
   std::vector<int32_t> places;
+  std::vector<float> weights;
 };
 
 }  // namespace runahead

@@ -143,12 +143,14 @@ ggml_tensor* JobGraph::experts(Builder& b, ggml_tensor* residual, Exactness& exa
   const int64_t width = exactness.exact_columns_of_pools(pool, static_cast<int32_t>(b.n()));
   b.set_pool(pool);
   ggml_tensor* input = family_.expert_input(b, residual);
-  input = ggml_reshape_3d(b.ctx(), input, hparams_.n_embd, 1, b.n());
+  input = hparams_.weights_on_input ? weighted_inputs(b, input, weights_)
+                                    : ggml_reshape_3d(b.ctx(), input, hparams_.n_embd, 1, b.n());
   ggml_tensor* outputs = nullptr;
   for (int64_t begin = 0; begin < b.n(); begin += width) {
     const int64_t n = std::min(width, b.n() - begin);
-    ggml_tensor* columns = ggml_view_3d(b.ctx(), input, hparams_.n_embd, 1, n, input->nb[1],
-                                        input->nb[2], static_cast<size_t>(begin) * input->nb[2]);
+    ggml_tensor* columns =
+        ggml_view_3d(b.ctx(), input, hparams_.n_embd, input->ne[1], n, input->nb[1], input->nb[2],
+                     static_cast<size_t>(begin) * input->nb[2]);
     ggml_tensor* slots = b.columns(slots_, begin, n);
     ExpertOps ops;
     ops.product = [&](int32_t matrix, ggml_tensor* x) { return b.pool_product(matrix, x, slots); };

@@ -74,9 +74,8 @@ void KvCache::set_length(int32_t length) {
   const int32_t high = std::max(length, length_);
   show(mask_, low, high, length > length_ ? 0.0F : -INFINITY);
   // Only what enters or leaves the window is written.
-  const int32_t window = hparams_.window();
-  const int32_t first = std::max(0, length - window);
-  const int32_t old_first = std::max(0, length_ - window);
+  const int32_t first = hparams_.window_begin(length - 1);
+  const int32_t old_first = hparams_.window_begin(length_ - 1);
   show(window_mask_, old_first, std::min(first, length_), -INFINITY);
   show(window_mask_, std::max(length, old_first), length_, -INFINITY);
   show(window_mask_, first, std::min(old_first, length), 0.0F);

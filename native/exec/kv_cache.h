@@ -1,7 +1,7 @@
 // exec/kv_cache.h
 //
 // KvCache holds the keys and values of one session, for all layers that have some, and the masks of
-// positions its next token may look at: all, or a window of the latest. It grows by doubling up to
+// positions its next token may look at: all, or those of its window. It grows by doubling up to
 // the context, keeping what it holds. Engine thread only.
 
 #pragma once

@@ -27,6 +27,7 @@ OpenModel::OpenModel(const std::string& path, const ModelOptions& options,
   family_ = make_family(file);
   hparams_ = family_->read_hparams(file);
   check_between("context", options.context, 1, hparams_.context_length);
+  hparams_.context = options.context;
   const GgufExperts experts = family_experts(file, hparams_);
   check_tensors(file, *family_, hparams_);
   vocab_ = std::make_unique<Vocab>(file);

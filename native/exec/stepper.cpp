@@ -275,8 +275,8 @@ void Stepper::decode_by_waves(std::vector<State>& states) {
   };
   for (int32_t layer = 0; layer < hparams_.n_job(); ++layer) {
     std::optional<ExpertFeed::Failure> failure;
-    while (!waves_.run(step_, layer, batch, states.front().request->id, routing.experts, -1,
-                       failure, stop, n_groups_)) {
+    while (!waves_.run(step_, layer, batch, states.front().request->id, routing, -1, failure, stop,
+                       n_groups_)) {
       if (!failure) {
         for (State* state : going) {
           state->cancelled = true;

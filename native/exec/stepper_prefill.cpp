@@ -13,15 +13,15 @@ namespace {
 // Tokens at the end of a prompt that a generation prompt may consist of.
 constexpr int32_t kTailTokens = 4;
 
-// [n_kv, n]: column i sees the positions up to its own, of them the last `window`.
-std::vector<ggml_fp16_t> causal_mask(int32_t n_kv, int32_t position, int32_t n, int32_t window) {
+// [n_kv, n]: column i sees the positions up to its own, from begin(its own) on.
+template <typename Begin>
+std::vector<ggml_fp16_t> causal_mask(int32_t n_kv, int32_t position, int32_t n, Begin begin) {
   const ggml_fp16_t visible = ggml_fp32_to_fp16(0.0F);
   std::vector<ggml_fp16_t> mask(static_cast<size_t>(n_kv) * static_cast<size_t>(n),
                                 ggml_fp32_to_fp16(-INFINITY));
   for (int32_t i = 0; i < n; ++i) {
-    const int32_t end = position + i + 1;
-    const int32_t begin = std::max(0, end - window);
-    std::fill_n(mask.begin() + ptrdiff_t{i} * n_kv + begin, end - begin, visible);
+    const int32_t first = begin(position + i);
+    std::fill_n(mask.begin() + ptrdiff_t{i} * n_kv + first, position + i + 1 - first, visible);
   }
   return mask;
 }
@@ -50,9 +50,10 @@ Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
   kv.reserve(position + n);
   kv.set_length(position);
   Batch batch{false, {{0, &kv, &recurrent, position}}, n, {}, {}};
-  batch.mask = causal_mask(batch.n_kv(0), position, n, position + n);
-  if (const int32_t window = hparams_.window(); window > 0) {
-    batch.window_mask = causal_mask(batch.n_kv(0), position, n, window);
+  batch.mask = causal_mask(batch.n_kv(0), position, n, [](int32_t) { return 0; });
+  if (hparams_.window() > 0) {
+    batch.window_mask = causal_mask(batch.n_kv(0), position, n,
+                                    [&](int32_t from) { return hparams_.window_begin(from); });
   }
   const std::span<const int32_t> tokens(request.options.prompt.data() + position,
                                         static_cast<size_t>(n));
@@ -71,8 +72,7 @@ Stepper::Result Stepper::prefill(Request& request, std::vector<float>& logits) {
     }
     const int32_t only_column = one_column ? n - 1 : -1;
     std::optional<ExpertFeed::Failure> failure;
-    if (!waves_.run(-1, layer, batch, request.id, routing.experts, only_column, failure, stop,
-                    n_waves)) {
+    if (!waves_.run(-1, layer, batch, request.id, routing, only_column, failure, stop, n_waves)) {
       return {&request, !failure, failure ? failure->message : ""};
     }
     forward_.job(Start::kCombine, layer, batch, {{}, {}, routing.weights},

@@ -45,6 +45,18 @@ ggml_tensor* WaveGraph::ids(std::vector<int32_t> values, int64_t ne0) {
   return tensor;
 }
 
+ggml_tensor* WaveGraph::columns_of(Builder& b, ggml_tensor* input, std::vector<int32_t> columns,
+                                   std::vector<float> weights) {
+  const auto n = static_cast<int64_t>(columns.size());
+  ggml_tensor* x = ggml_get_rows(b.ctx(), input, ids(std::move(columns), n));
+  if (!hparams_.weights_on_input) {
+    return x;
+  }
+  ggml_tensor* of_columns = graph_.input(GGML_TYPE_F32, 1, n);
+  f32_inputs_.emplace_back(of_columns, std::move(weights));
+  return ggml_mul(b.ctx(), x, of_columns);
+}
+
 void WaveGraph::place(Builder& b, ggml_tensor* outputs, ggml_tensor* y,
                       std::vector<int64_t> targets) {
   ggml_tensor* rows = graph_.input(GGML_TYPE_I64, static_cast<int64_t>(targets.size()));
@@ -61,6 +73,7 @@ void WaveGraph::over_slots(Builder& b, ggml_tensor* input, ggml_tensor* outputs,
   std::vector<int32_t> columns;
   std::vector<int32_t> slots;
   std::vector<int32_t> ids_of_experts;
+  std::vector<float> weights;
   std::vector<int64_t> targets;
   for (const ExpertColumns& expert : experts) {
     for (size_t i = 0; i < expert.columns.size(); ++i) {
@@ -68,6 +81,7 @@ void WaveGraph::over_slots(Builder& b, ggml_tensor* input, ggml_tensor* outputs,
         columns.push_back(expert.columns[i]);
         slots.push_back(to_int(expert.slot));
         ids_of_experts.push_back(expert.expert);
+        weights.push_back(expert.weights[i]);
         targets.push_back(target(expert, i));
       }
     }
@@ -76,7 +90,7 @@ void WaveGraph::over_slots(Builder& b, ggml_tensor* input, ggml_tensor* outputs,
   if (n == 0) {
     return;
   }
-  ggml_tensor* x = ggml_get_rows(b.ctx(), input, ids(std::move(columns), n));
+  ggml_tensor* x = columns_of(b, input, std::move(columns), std::move(weights));
   x = ggml_reshape_3d(b.ctx(), x, hparams_.n_embd, 1, n);
   ggml_tensor* slot_ids = ids(std::move(slots), 1);
   ExpertOps ops;
@@ -96,8 +110,7 @@ void WaveGraph::one_expert(Builder& b, ggml_tensor* input, ggml_tensor* outputs,
   for (size_t i = 0; i < targets.size(); ++i) {
     targets[i] = target(expert, i);
   }
-  ggml_tensor* x = ggml_get_rows(b.ctx(), input,
-                                 ids(expert.columns, static_cast<int64_t>(expert.columns.size())));
+  ggml_tensor* x = columns_of(b, input, expert.columns, expert.weights);
   ExpertOps ops;
   ops.product = [&](int32_t matrix, ggml_tensor* in) {
     const ggml_tensor* slots = pool[static_cast<size_t>(matrix)];
@@ -113,12 +126,14 @@ void WaveGraph::one_expert(Builder& b, ggml_tensor* input, ggml_tensor* outputs,
 }
 
 void WaveGraph::set() const {
-  for (const auto& [tensor, values] : i32_inputs_) {
-    ggml_backend_tensor_set(tensor, values.data(), 0, ggml_nbytes(tensor));
-  }
-  for (const auto& [tensor, values] : i64_inputs_) {
-    ggml_backend_tensor_set(tensor, values.data(), 0, ggml_nbytes(tensor));
-  }
+  const auto fill = [](const auto& inputs) {
+    for (const auto& [tensor, values] : inputs) {
+      ggml_backend_tensor_set(tensor, values.data(), 0, ggml_nbytes(tensor));
+    }
+  };
+  fill(i32_inputs_);
+  fill(i64_inputs_);
+  fill(f32_inputs_);
 }
 
 }  // namespace runahead

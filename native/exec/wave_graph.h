@@ -38,6 +38,9 @@ class WaveGraph {
   void one_expert(Builder& b, ggml_tensor* input, ggml_tensor* outputs, const ExpertColumns& expert,
                   const std::vector<ggml_tensor*>& pool);
   [[nodiscard]] ggml_tensor* ids(std::vector<int32_t> values, int64_t ne0);
+  // What experts read of these columns, weighted where the model's experts want it.
+  [[nodiscard]] ggml_tensor* columns_of(Builder& b, ggml_tensor* input,
+                                        std::vector<int32_t> columns, std::vector<float> weights);
   void place(Builder& b, ggml_tensor* outputs, ggml_tensor* y, std::vector<int64_t> targets);
   [[nodiscard]] int64_t target(const ExpertColumns& expert, size_t i) const;
 
@@ -46,6 +49,7 @@ class WaveGraph {
   Graph graph_;
   std::vector<std::pair<ggml_tensor*, std::vector<int32_t>>> i32_inputs_;
   std::vector<std::pair<ggml_tensor*, std::vector<int64_t>>> i64_inputs_;
+  std::vector<std::pair<ggml_tensor*, std::vector<float>>> f32_inputs_;
 };
 
 }  // namespace runahead

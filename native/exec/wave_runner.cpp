@@ -7,7 +7,7 @@
 namespace runahead {
 
 bool WaveRunner::run(int32_t step, int32_t layer, const Batch& batch, RequestId request,
-                     std::span<const int32_t> experts, int32_t only_column,
+                     const RoutingResult& routing, int32_t only_column,
                      std::optional<ExpertFeed::Failure>& failure, const std::function<bool()>& stop,
                      int32_t& n_waves) {
   // The columns of every expert, and its place among theirs.
@@ -17,11 +17,13 @@ bool WaveRunner::run(int32_t step, int32_t layer, const Batch& batch, RequestId 
   const int32_t last = only_column < 0 ? batch.n : only_column + 1;
   for (int32_t column = first; column < last; ++column) {
     for (int32_t place = 0; place < k; ++place) {
-      const int32_t id = experts[static_cast<size_t>(column * k + place)];
+      const auto at = static_cast<size_t>(column * k + place);
+      const int32_t id = routing.experts[at];
       ExpertColumns& expert = columns[static_cast<size_t>(id)];
       expert.expert = id;
       expert.columns.push_back(column);
       expert.places.push_back(place);
+      expert.weights.push_back(routing.weights[at]);
     }
   }
   std::vector<int32_t> distinct;

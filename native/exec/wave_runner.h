@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "exec/expert_feed.h"
@@ -23,11 +22,11 @@ class WaveRunner {
   WaveRunner(Forward& forward, ExpertFeed& feed, Tracer& tracer, const Hparams& hparams)
       : forward_(forward), feed_(feed), tracer_(tracer), hparams_(hparams) {}
 
-  // `experts` [n, n_expert_used] as the router said; only_column >= 0: of that column alone. False:
-  // a read failed (then `failure` says which) or `stop` said so; nothing stays pinned. Adds to
-  // n_waves. Throws when the device fails, with nothing pinned.
+  // The experts that `routing` chose; only_column >= 0: for that column alone. False: a read failed
+  // (then `failure` says which) or `stop` said so; nothing stays pinned. Adds to n_waves. Throws
+  // when the device fails, with nothing pinned.
   bool run(int32_t step, int32_t layer, const Batch& batch, RequestId request,
-           std::span<const int32_t> experts, int32_t only_column,
+           const RoutingResult& routing, int32_t only_column,
            std::optional<ExpertFeed::Failure>& failure, const std::function<bool()>& stop,
            int32_t& n_waves);
 

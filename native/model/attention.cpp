@@ -20,6 +20,14 @@ ggml_tensor* rope(Builder& b, ggml_tensor* x, ggml_tensor* factors) {
                        r.freq_scale, r.ext_factor, r.attn_factor, 32.0F, 1.0F);
 }
 
+ggml_tensor* rope_factors(Builder& b) {
+  if (ggml_tensor* only = b.find_model("rope_freqs.weight"); only != nullptr) {
+    return only;
+  }
+  const bool is_long = b.hparams().context > b.layer().rope.n_ctx_orig;
+  return b.find_model(is_long ? "rope_factors_long.weight" : "rope_factors_short.weight");
+}
+
 ggml_tensor* as_heads(Builder& b, const std::string& name, ggml_tensor* y, int64_t head_dim,
                       int64_t n_head) {
   ggml_tensor* norm = b.find(name + "_norm.weight");
@@ -94,25 +102,30 @@ ggml_tensor* attend(Builder& b, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v,
   return result;
 }
 
-ggml_tensor* grouped_query_attention(Builder& b, ggml_tensor* x) {
+Heads query_key_value(Builder& b, ggml_tensor* x, bool normalise) {
   const LayerHparams& l = b.layer();
-  ggml_tensor* factors = b.find_model("rope_freqs.weight");
   ggml_tensor* all = l.fused_qkv ? b.linear("attn_qkv", x) : nullptr;
   int64_t used = 0;
   const auto heads = [&](const char* name, int64_t head_dim, int64_t n_head) {
-    if (all == nullptr) {
-      return heads_of(b, name, x, head_dim, n_head);
-    }
     const int64_t width = head_dim * n_head;
-    ggml_tensor* part = ggml_cont(b.ctx(), b.part(all, used, width));
+    ggml_tensor* y =
+        all == nullptr ? b.linear(name, x) : ggml_cont(b.ctx(), b.part(all, used, width));
     used += width;
-    return as_heads(b, name, part, head_dim, n_head);
+    return normalise ? as_heads(b, name, y, head_dim, n_head)
+                     : ggml_reshape_3d(b.ctx(), y, head_dim, n_head, b.n());
   };
-  ggml_tensor* q = rope(b, heads("attn_q", l.head_dim, l.n_head), factors);
-  ggml_tensor* k = rope(b, heads("attn_k", l.head_dim, l.n_head_kv), factors);
-  ggml_tensor* v = heads("attn_v", l.head_dim_v, l.n_head_kv);
+  ggml_tensor* q = heads("attn_q", l.head_dim, l.n_head);
+  ggml_tensor* k = heads("attn_k", l.head_dim, l.n_head_kv);
+  return {q, k, heads("attn_v", l.head_dim_v, l.n_head_kv)};
+}
+
+ggml_tensor* grouped_query_attention(Builder& b, ggml_tensor* x) {
+  const Heads heads = query_key_value(b, x);
+  ggml_tensor* factors = rope_factors(b);
+  ggml_tensor* q = rope(b, heads.q, factors);
+  ggml_tensor* k = rope(b, heads.k, factors);
   const AttendOptions options{attention_scale(b), b.find("attn_sinks.weight")};
-  return b.linear("attn_output", attend(b, q, k, v, options));
+  return b.linear("attn_output", attend(b, q, k, heads.v, options));
 }
 
 ggml_tensor* gated_attention(Builder& b, ggml_tensor* x) {

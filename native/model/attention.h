@@ -22,6 +22,10 @@ struct AttendOptions {
 // the frequencies, or nullptr. x: [head_dim, n_head, n].
 [[nodiscard]] ggml_tensor* rope(Builder& b, ggml_tensor* x, ggml_tensor* factors = nullptr);
 
+// The file's factors of rotary frequencies: its only ones, or those for contexts up to what the
+// model was first trained for, or for longer ones. nullptr: none.
+[[nodiscard]] ggml_tensor* rope_factors(Builder& b);
+
 // y [head_dim * n_head, n] as heads [head_dim, n_head, n], normalised by <name>_norm where there is
 // one, per head or over the full width, whichever its length says.
 [[nodiscard]] ggml_tensor* as_heads(Builder& b, const std::string& name, ggml_tensor* y,
@@ -36,7 +40,16 @@ struct AttendOptions {
 [[nodiscard]] ggml_tensor* attend(Builder& b, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v,
                                   const AttendOptions& options, int64_t v_dim = 0);
 
-// The usual one: attn_q, attn_k, attn_v (or attn_qkv), rotary embedding, attn_output. x:
+struct Heads {
+  ggml_tensor* q;  // [head_dim, n_head, n]
+  ggml_tensor* k;  // [head_dim, n_head_kv, n]
+  ggml_tensor* v;  // [head_dim_v, n_head_kv, n]
+};
+// By attn_q, attn_k, attn_v, or by attn_qkv; not turned yet, and normalised as as_heads() does
+// unless the family does that later. x: normalised, [n_embd, n].
+[[nodiscard]] Heads query_key_value(Builder& b, ggml_tensor* x, bool normalise = true);
+
+// The usual one: query_key_value(), rotary embedding of Q and K, attn_output. x:
 // normalised, [n_embd, n].
 [[nodiscard]] ggml_tensor* grouped_query_attention(Builder& b, ggml_tensor* x);
 

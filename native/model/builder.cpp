@@ -62,10 +62,12 @@ ggml_tensor* Builder::product(ggml_tensor* weight, ggml_tensor* x) {
   return y;
 }
 
-ggml_tensor* Builder::linear(const std::string& name, ggml_tensor* x) {
-  ggml_tensor* y = product(weight(name + ".weight"), x);
-  ggml_tensor* bias = find(name + ".bias");
+ggml_tensor* Builder::biased(ggml_tensor* y, ggml_tensor* bias) {
   return bias == nullptr ? y : ggml_add(ctx(), y, bias);
+}
+
+ggml_tensor* Builder::linear(const std::string& name, ggml_tensor* x) {
+  return biased(product(weight(name + ".weight"), x), find(name + ".bias"));
 }
 
 ggml_tensor* Builder::rms_norm(ggml_tensor* x, ggml_tensor* weight) {
@@ -73,7 +75,7 @@ ggml_tensor* Builder::rms_norm(ggml_tensor* x, ggml_tensor* weight) {
 }
 
 ggml_tensor* Builder::norm(const std::string& name, ggml_tensor* x) {
-  return rms_norm(x, weight(name + ".weight"));
+  return biased(rms_norm(x, weight(name + ".weight")), find(name + ".bias"));
 }
 
 ggml_tensor* Builder::part(ggml_tensor* x, int64_t first, int64_t n) {

@@ -87,10 +87,12 @@ class Builder {
 
   // W x; in decode bit-identical per column whatever the batch.
   [[nodiscard]] ggml_tensor* product(ggml_tensor* weight, ggml_tensor* x);
+  // y + bias; y itself for nullptr.
+  [[nodiscard]] ggml_tensor* biased(ggml_tensor* y, ggml_tensor* bias);
   // <name>.weight x + <name>.bias, where there is one.
   [[nodiscard]] ggml_tensor* linear(const std::string& name, ggml_tensor* x);
   [[nodiscard]] ggml_tensor* rms_norm(ggml_tensor* x, ggml_tensor* weight);
-  // By <name>.weight.
+  // By <name>.weight, plus <name>.bias where there is one.
   [[nodiscard]] ggml_tensor* norm(const std::string& name, ggml_tensor* x);
   // Of each row of x [m, ...] the `n` values from `first`, as a view: [n, ...].
   [[nodiscard]] ggml_tensor* part(ggml_tensor* x, int64_t first, int64_t n);

@@ -67,8 +67,10 @@ ggml_tensor* Decoder::head(Builder& b, ggml_tensor* x) const {
   if (output == nullptr) {
     output = b.model("token_embd.weight");
   }
-  x = b.rms_norm(x, b.model(std::string(output_norm()) + ".weight"));
-  ggml_tensor* logits = b.scaled(b.product(output, x), h.logit_scale);
+  const std::string norm = output_norm();
+  x = b.biased(b.rms_norm(x, b.model(norm + ".weight")), b.find_model(norm + ".bias"));
+  ggml_tensor* logits = b.biased(b.product(output, x), b.find_model("output.bias"));
+  logits = b.scaled(logits, h.logit_scale);
   if (h.logit_softcap > 0.0F) {
     logits = ggml_scale(b.ctx(), logits, 1.0F / h.logit_softcap);
     logits = ggml_scale(b.ctx(), ggml_tanh(b.ctx(), logits), h.logit_softcap);

@@ -66,8 +66,8 @@ struct LatentAttention {
   bool absorbed = false;  // attention over the latent rows themselves
 };
 
-// How router logits become scores. The last: top-k of logits, then softmax over the chosen.
-enum class Gating : uint8_t { kSoftmax, kSigmoid, kSoftmaxOfChosen };
+// How router logits become scores. OfChosen: top-k of logits, then only the chosen have scores.
+enum class Gating : uint8_t { kSoftmax, kSigmoid, kSoftmaxOfChosen, kSigmoidOfChosen };
 
 struct Hparams {
   std::string architecture;  // GGUF general.architecture
@@ -76,6 +76,7 @@ struct Hparams {
   int32_t n_embd = 0;
   int32_t n_vocab = 0;
   int32_t context_length = 0;  // the model was trained for
+  int32_t context = 0;         // that sessions may have; set when the model is opened
   float rms_eps = 1e-6F;
 
   int32_t n_expert = 0;
@@ -93,10 +94,14 @@ struct Hparams {
 
   Gating gating = Gating::kSoftmax;
   bool normalise_weights = true;  // of a token's experts, to sum 1
+  bool weights_on_input = false;  // they multiply what an expert reads, not what it gives
   float weights_scale = 1.0F;
   bool has_choice_bias = false;  // exp_probs_b may be there, which decides who is chosen only
   int32_t n_group = 1;           // of experts; only the best groups are chosen from
   int32_t n_group_used = 1;
+
+  // A window is not the latest positions: it begins at multiples of its length.
+  bool chunked_windows = false;
 
   float embedding_scale = 1.0F;
   float residual_scale = 1.0F;   // of what a layer adds
@@ -117,6 +122,14 @@ struct Hparams {
       window = l.window > window ? l.window : window;
     }
     return window;
+  }
+  // The first position that layers with a window look at from `position`.
+  [[nodiscard]] int32_t window_begin(int32_t position) const {
+    const int32_t length = window();
+    if (length == 0 || position < length) {
+      return 0;
+    }
+    return chunked_windows ? position / length * length : position + 1 - length;
   }
 };
 

@@ -25,15 +25,10 @@ class HunyuanMoe final : public Decoder {
   TensorSpecs qk_norms(const LayerHparams& l) const override { return head_norms(l); }
 
   ggml_tensor* mix(Builder& b, ggml_tensor* x) const override {
-    const LayerHparams& l = b.layer();
-    const auto turned = [&](const std::string& name, int64_t n_head) {
-      ggml_tensor* y = ggml_reshape_3d(b.ctx(), b.linear(name, x), l.head_dim, n_head, b.n());
-      return b.norm(name + "_norm", rope(b, y));
-    };
-    ggml_tensor* q = turned("attn_q", l.n_head);
-    ggml_tensor* k = turned("attn_k", l.n_head_kv);
-    ggml_tensor* v = heads_of(b, "attn_v", x, l.head_dim_v, l.n_head_kv);
-    return b.linear("attn_output", attend(b, q, k, v, {attention_scale(b)}));
+    const Heads heads = query_key_value(b, x, false);
+    ggml_tensor* q = b.norm("attn_q_norm", rope(b, heads.q));
+    ggml_tensor* k = b.norm("attn_k_norm", rope(b, heads.k));
+    return b.linear("attn_output", attend(b, q, k, heads.v, {attention_scale(b)}));
   }
 };
 

@@ -9,7 +9,8 @@ ggml_tensor* scores_of(Builder& b, ggml_tensor* logits) {
   switch (b.hparams().gating) {
     case Gating::kSoftmax: return ggml_soft_max(b.ctx(), logits);
     case Gating::kSigmoid: return ggml_sigmoid(b.ctx(), logits);
-    case Gating::kSoftmaxOfChosen: return logits;
+    case Gating::kSoftmaxOfChosen:
+    case Gating::kSigmoidOfChosen: return logits;
   }
   return logits;
 }
@@ -51,6 +52,8 @@ Routing top_experts(Builder& b, ggml_tensor* logits) {
   weights = ggml_reshape_2d(ctx, weights, k, b.n());
   if (h.gating == Gating::kSoftmaxOfChosen) {
     weights = ggml_soft_max(ctx, weights);
+  } else if (h.gating == Gating::kSigmoidOfChosen) {
+    weights = ggml_sigmoid(ctx, weights);
   }
   if (h.normalise_weights) {
     // The smallest number of half precision keeps the division finite, as llama.cpp does.
@@ -67,10 +70,20 @@ ggml_tensor* of_experts(Builder& b, ggml_tensor* values, ggml_tensor* experts) {
   return ggml_reshape_2d(ctx, found, experts->ne[0], experts->ne[1]);
 }
 
+ggml_tensor* weighted_inputs(Builder& b, ggml_tensor* x, ggml_tensor* weights) {
+  ggml_context* ctx = b.ctx();
+  const int64_t k = weights->ne[0];
+  x = ggml_reshape_3d(ctx, x, x->ne[0], 1, b.n());
+  x = ggml_repeat_4d(ctx, x, x->ne[0], k, b.n(), 1);
+  return ggml_mul(ctx, x, ggml_reshape_3d(ctx, weights, 1, k, b.n()));
+}
+
 ggml_tensor* weighted_sum(Builder& b, ggml_tensor* y, ggml_tensor* weights) {
   ggml_context* ctx = b.ctx();
   const int64_t k = y->ne[1];
-  y = ggml_mul(ctx, y, ggml_reshape_3d(ctx, weights, 1, k, b.n()));
+  if (!b.hparams().weights_on_input) {
+    y = ggml_mul(ctx, y, ggml_reshape_3d(ctx, weights, 1, k, b.n()));
+  }
   ggml_tensor* sum = nullptr;
   for (int64_t i = 0; i < k; ++i) {
     ggml_tensor* expert =

@@ -21,8 +21,11 @@ struct Routing {
 // The chosen experts' entries of a resident F32 [n_expert]: [n_expert_used, n].
 [[nodiscard]] ggml_tensor* of_experts(Builder& b, ggml_tensor* values, ggml_tensor* experts);
 
-// Sum over experts in routing order of weight * output. y: [n_embd, n_expert_used, n], weights:
-// [n_expert_used, n].
+// x [n_embd, n] for each of its experts, multiplied by its weight: [n_embd, n_expert_used, n].
+[[nodiscard]] ggml_tensor* weighted_inputs(Builder& b, ggml_tensor* x, ggml_tensor* weights);
+
+// Sum over experts in routing order of weight * output, or of outputs where inputs were weighted.
+// y: [n_embd, n_expert_used, n], weights: [n_expert_used, n].
 [[nodiscard]] ggml_tensor* weighted_sum(Builder& b, ggml_tensor* y, ggml_tensor* weights);
 
 }  // namespace runahead

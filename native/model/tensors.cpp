@@ -17,7 +17,7 @@ TensorSpec matrix_of(const std::string& name, int64_t n_in, int64_t n_out, bool 
 TensorSpecs embedding_tensors(const Hparams& h) {
   int64_t n_rot = 2;
   for (const LayerHparams& l : h.layers) {
-    n_rot = l.window == 0 && !l.recurrent ? l.rope.n_rot : n_rot;
+    n_rot = l.rope.n_rot > 0 && !l.recurrent ? l.rope.n_rot : n_rot;
   }
   return {{"token_embd.weight", {h.n_embd, h.n_vocab}},
           vector_of("output_norm", h.n_embd),

@@ -287,6 +287,50 @@ def test_a_long_prompt_leaves_its_reply_what_room_there_is(
     assert request.params.max_tokens == 8192 - 8004
 
 
+def test_a_chat_deleted_before_its_question_is_saved_asks_nothing_and_goes_on_when_it_is_back(
+    qtbot: QtBot,
+    chat: Chat,
+    conversations: Conversations,
+    fake_client: FakeClient,
+    until_done: Wait,
+) -> None:
+    chat.send("Hello?")
+    conversations.remove(chat.id)
+    conversations.flush()
+    qtbot.waitUntil(lambda: not chat.is_busy)
+    assert fake_client.requests == {}
+    conversations.restore(chat.id)
+    assert texts(chat) == ["Hello?"]
+    chat.regenerate(chat.messages[0].id)
+    until_done(chat)
+    assert texts(chat) == ["Hello?", REPLY]
+
+
+def test_a_chat_deleted_while_its_prompt_is_counted_asks_nothing(
+    qtbot: QtBot, chat: Chat, conversations: Conversations, fake_client: FakeClient
+) -> None:
+    chat.send("word " * 3000)
+    conversations.flush()
+    assert chat.is_busy  # being counted
+    conversations.remove(chat.id)
+    qtbot.waitUntil(lambda: not chat.is_busy)
+    assert fake_client.requests == {}
+
+
+def test_a_new_version_of_a_deleted_question_is_sent_in_its_place(
+    chat: Chat, until_done: Wait
+) -> None:
+    chat.send("First")
+    until_done(chat)
+    chat.send("Second")
+    until_done(chat)
+    second = chat.messages[2].id
+    chat.remove_message(second)
+    chat.edit(second, "Another")
+    until_done(chat)
+    assert texts(chat) == ["First", REPLY, "Another", REPLY]
+
+
 def test_titles_are_the_beginning_of_the_first_question() -> None:
     assert title_of("Short\n one") == "Short one"
     assert title_of("word " * 40).endswith("word…")

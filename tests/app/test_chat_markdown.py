@@ -1,5 +1,7 @@
 """Markdown becomes the same blocks however it arrives, and nothing in it can do harm."""
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -87,6 +89,16 @@ def test_addresses_that_are_written_out_become_links_without_what_follows_them()
     assert block.html().count("<a href") == 2
     assert 'href="https://a.org/b?c=1"' in block.html()
     assert 'href="https://d.org"' in block.html()
+
+
+def test_a_paragraph_of_marks_that_never_close_stays_plain_and_whole() -> None:
+    splitter = BlockSplitter()
+    text = "**a*b [<\n" * 4000
+    splitter.feed(text, is_final=True)
+    begun = time.perf_counter()
+    html = splitter.blocks[0].html()
+    assert time.perf_counter() - begun < 0.5
+    assert html.count("**a*b [&lt;<br>") >= 3999
 
 
 def test_code_inside_a_list_can_be_copied_by_itself() -> None:

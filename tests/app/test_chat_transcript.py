@@ -177,6 +177,30 @@ def test_code_is_copied_by_its_button(qtbot: QtBot, view: TranscriptView) -> Non
     assert QGuiApplication.clipboard().text() == "print(1)\nprint(2)"
 
 
+def test_a_line_of_code_without_an_end_does_not_block_and_is_copied_whole(
+    qtbot: QtBot, view: TranscriptView
+) -> None:
+    code = "a = [" + "1, " * 100_000 + "]\nb = 2"
+    begun = time.perf_counter()
+    show(qtbot, view, [message(1, f"```python\n{code}\n```")])
+    row = view.rows.row(0)
+    while not row.body.is_read:
+        row.body.read_on(time.perf_counter() + 0.01)
+    assert time.perf_counter() - begun < 5
+    assert row.text_between(*row.whole()).strip() == code
+
+
+@pytest.mark.parametrize("line", ["x" * 300_000, "word " * 60_000, "a\n" + "y" * 9_000 + "\nb"])
+def test_what_a_person_pastes_as_one_endless_line_does_not_block_and_stays_whole(
+    qtbot: QtBot, view: TranscriptView, line: str
+) -> None:
+    begun = time.perf_counter()
+    show(qtbot, view, [message(0, line)])
+    assert time.perf_counter() - begun < 3
+    row = view.rows.row(0)
+    assert row.text_between(*row.whole()) == line
+
+
 def test_thinking_is_folded_and_unfolds_with_a_click(qtbot: QtBot, view: TranscriptView) -> None:
     show(qtbot, view, [message(1, f"<think>{PARAGRAPH}</think>Answer.")])
     row = view.rows.row(0)

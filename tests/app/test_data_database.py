@@ -100,6 +100,31 @@ def test_a_damaged_database_is_told_and_moved_aside_only_when_asked(
     conversations.close()
 
 
+def test_damage_that_sqlite_names_in_bytes_that_are_no_text_is_damage(
+    qapp: object, tmp_path: Path
+) -> None:
+    path = made(tmp_path / "c.sqlite", "Hello")
+    data = path.read_bytes()
+    at = data.index(b"CREATE TABLE message")
+    path.write_bytes(data[:at] + b"CREATE TABL\xf8 m\xf8ssage" + data[at + 20 :])
+    assert refusal(path).kind == "damaged"
+
+
+def test_a_letter_that_the_disk_has_changed_costs_that_letter_only(
+    qapp: object, tmp_path: Path
+) -> None:
+    path = made(tmp_path / "c.sqlite", "Hello", "there")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE message SET text = CAST(x'48ff6c6c6f' AS TEXT) WHERE n = 1")
+        connection.execute("UPDATE conversation SET title = CAST(x'63ff' AS TEXT)")
+        connection.commit()
+    conversations = Conversations(path)
+    (chat,) = conversations.all()
+    assert chat.title == "c\ufffd"
+    assert [each.text for each in conversations.path(chat.id)] == ["H\ufffdllo", "there"]
+    conversations.close()
+
+
 def test_an_older_database_is_brought_to_this_version_with_all_it_holds(
     qapp: object, tmp_path: Path
 ) -> None:

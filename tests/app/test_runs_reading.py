@@ -117,13 +117,38 @@ def test_running_crashed_and_damaged_are_told_apart(runs: Path) -> None:
     assert read_summary(running.folder).state == "finished"
     crashed = made_up_run(runs, ended=False)
     assert read_summary(crashed).state == "crashed"
-    for content in (b"{", b"\x00" * 100, b'{"format": 7}', b""):
+    for content in (b"{", b"\x00" * 100, b'{"format": 7}', b"", b'{"a":' * 100_000):
         (crashed / "meta.json").write_bytes(content)
         summary = read_summary(crashed)
         assert summary.state == "damaged"
         assert summary.error
     shutil.rmtree(crashed)
     assert read_summary(crashed).state == "damaged"
+
+
+@pytest.mark.parametrize("damage", ["zeros", "ones", "noise", "some bytes"])
+def test_records_that_a_disk_has_changed_are_left_out_and_the_others_drawn(
+    runs: Path, damage: str
+) -> None:
+    folder = made_up_run(runs)
+    whole = len(RunLog(folder).steps())
+    rng = np.random.default_rng(0)
+    for path in folder.glob("events-*.bin"):
+        data = np.frombuffer(path.read_bytes(), dtype=np.uint8).copy()
+        if damage == "some bytes":
+            data[rng.integers(0, len(data), 40)] ^= 0xFF
+        else:
+            noise = rng.integers(0, 256, len(data)).astype(np.uint8)
+            data[:] = {"zeros": 0, "ones": 0xFF, "noise": noise}[damage]
+        path.write_bytes(data.tobytes())
+    steps = StepReader(folder).read(finished=True)
+    assert (steps["end_ns"] > steps["begin_ns"]).all()
+    assert len(steps) > whole / 2 if damage == "some bytes" else len(steps) <= whole
+    assert len(RunLog(folder).steps()) == len(steps)
+    if len(steps):
+        first = steps[:2]
+        records = records_between(folder, int(first["begin_ns"].min()), int(first["end_ns"].max()))
+        assert picture_of(records, first).length_ms > 0
 
 
 def test_runs_in_different_conditions_are_called_unfair(runs: Path) -> None:

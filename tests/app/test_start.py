@@ -68,6 +68,7 @@ def test_a_second_window_on_the_same_data_is_told_of_the_first(home: Path) -> No
         wait_for_window(first, home)
         with runahead(home) as second:
             assert says(second, "already open")
+            assert second.wait(PATIENCE_S) == 0, "the first window has come forward instead"
 
 
 def test_a_database_of_a_newer_version_is_refused_and_left_as_it_is(home: Path) -> None:

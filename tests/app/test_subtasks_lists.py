@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import time
 
 import pytest
 
@@ -86,6 +87,14 @@ RESULTS = [
     Result(item="Rome", state="done", text="# Big\n\n```\n# code\n```", n_tokens=7, model="m"),
     Result(item="=1+1", state="failed", text="", detail="The disk is full."),
 ]
+
+
+@pytest.mark.parametrize("text", ["[" * 50_000, '[{"a":' * 20_000, "```" * 10_000])
+def test_a_list_that_a_model_opens_for_ever_is_read_at_once_and_without_a_fault(text: str) -> None:
+    begun = time.perf_counter()
+    items_of_reply(text)
+    items_of_paste(text)
+    assert time.perf_counter() - begun < 1
 
 
 def test_markdown_has_a_heading_per_item_and_keeps_code_as_it_is() -> None:

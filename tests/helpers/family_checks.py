@@ -32,13 +32,15 @@ def check_first_choices(ours: NDArray[np.float32], reference: NDArray[np.float32
     assert (ours.argmax(axis=1) == reference.argmax(axis=1))[sure].all()
 
 
-def check_parity(model: Path, limit: float, n_prompt: int = 96, n_decode: int = 32) -> None:
+def check_parity(
+    model: Path, limit: float, n_prompt: int = 96, n_decode: int = 32, **options: Any
+) -> None:
     """Logits of a prefill, and of a decode that goes on from it, match llama.cpp's everywhere."""
     tokens = text_tokens(n_prompt + n_decode, seed=3)
     reference = reference_logits(model, tokens[:n_prompt], tokens[n_prompt:])
     assert np.isfinite(reference).all()
     assert reference.std() > 0.1
-    engine = open_engine(model)
+    engine = open_engine(model, **options)
     ours = logits_of(engine, tokens[:n_prompt], forced=tokens[n_prompt:])
     engine.close()
     error = errors(ours, reference)

@@ -13,8 +13,9 @@
 namespace runahead {
 namespace {
 
-Hparams with_window(int32_t window) {
+Hparams with_window(int32_t window, bool chunked = false) {
   Hparams h;
+  h.chunked_windows = chunked;
   LayerHparams layer;
   layer.n_head_kv = 1;
   layer.head_dim = layer.head_dim_v = 8;
@@ -54,37 +55,47 @@ bool holds(const RecurrentState& state, float value) {
   return true;
 }
 
+// Whether the window's mask shows the positions from `first` up to the length.
+bool shows(const KvCache& kv, int32_t first) {
+  std::vector<ggml_fp16_t> mask(static_cast<size_t>(kv.capacity()));
+  ggml_backend_tensor_get(kv.window_mask(), mask.data(), 0, mask.size() * 2);
+  for (int32_t i = 0; i < kv.capacity(); ++i) {
+    const float value = ggml_fp16_to_fp32(mask[static_cast<size_t>(i)]);
+    if ((value == 0.0F) != (i < kv.length() && i >= first)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
-TEST_CASE("exec: a window's mask shows the latest positions, however the length moves") {
+TEST_CASE(
+    "exec: a window's mask shows the latest positions, or its chunk, however the length moves") {
   Device device(1);
   for (const int32_t window : {1, 5, 300}) {
-    const Hparams h = with_window(window);
-    KvCache kv(h, device.buffer_type(), 1024);
-    const auto shows = [&](int32_t length) {
-      std::vector<ggml_fp16_t> mask(static_cast<size_t>(kv.capacity()));
-      ggml_backend_tensor_get(kv.window_mask(), mask.data(), 0, mask.size() * 2);
-      for (int32_t i = 0; i < kv.capacity(); ++i) {
-        const float value = ggml_fp16_to_fp32(mask[static_cast<size_t>(i)]);
-        if ((value == 0.0F) != (i < length && i >= length - window)) {
-          return false;
-        }
+    for (const bool chunked : {false, true}) {
+      const Hparams h = with_window(window, chunked);
+      KvCache kv(h, device.buffer_type(), 1024);
+      const auto shows_at = [&](int32_t length) {
+        const int32_t chunk = length == 0 ? 0 : (length - 1) / window * window;
+        return shows(kv, chunked ? chunk : length - window);
+      };
+      kv.reserve(100);
+      for (const int32_t length : {0, 1, 2, 3, 7, 100, 99, 98, 40, 41, 0, 60, 4}) {
+        kv.set_length(length);
+        CAPTURE(window);
+        CAPTURE(chunked);
+        CAPTURE(length);
+        CHECK(shows_at(length));
       }
-      return true;
-    };
-    kv.reserve(100);
-    for (const int32_t length : {0, 1, 2, 3, 7, 100, 99, 98, 40, 41, 0, 60, 4}) {
-      kv.set_length(length);
-      CAPTURE(window);
-      CAPTURE(length);
-      CHECK(shows(length));
+      kv.reserve(700);
+      CHECK(shows_at(4));
+      for (const int32_t length : {650, 320, 600, 601, 300, 301}) {
+        kv.set_length(length);
+        CHECK(shows_at(length));
+      }
     }
-    kv.reserve(700);
-    CHECK(shows(4));
-    kv.set_length(650);
-    CHECK(shows(650));
-    kv.set_length(320);
-    CHECK(shows(320));
   }
 }
 
