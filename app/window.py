@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QKeySequence, QShortcut
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 
 from app.engine_service import EngineService
 from app.language import tr
@@ -25,6 +25,7 @@ from app.shell.page_area import PageArea
 from app.shell.pages import PAGES, Pages
 from app.shell.status_strip import StatusStrip
 from app.theme.theme import Theme
+from app.widgets.ask_file import ask_files
 from app.widgets.toast import Toast
 
 if TYPE_CHECKING:
@@ -115,11 +116,14 @@ class MainWindow(QMainWindow):
 
     def choose_models(self) -> None:
         """Ask for a model file."""
-        name, _ = QFileDialog.getOpenFileName(
-            self, tr("Open a model"), str(Path.home()), tr("GGUF models (*.gguf)")
+        ask_files(
+            self,
+            self._settings,
+            tr("Open a model"),
+            self.add_models,
+            place="models",
+            name_filter=tr("GGUF models (*.gguf)"),
         )
-        if name:
-            self.add_models([Path(name)])
 
     def open_conversation(self, conversation: str) -> None:
         """Show a conversation on the page of chats."""
@@ -178,7 +182,7 @@ class MainWindow(QMainWindow):
         self.header.chooser.file_wanted.connect(self.choose_models)
         self.pages.file_wanted.connect(self.choose_models)
         self.pages.conversation_wanted.connect(self.open_conversation)
-        self.pages.model_wanted.connect(self.header.chooser.open_menu)
+        self.pages.model_wanted.connect(self._on_model_wanted)
         self.pages.restart_wanted.connect(self.restart)
         self.pages.chats_replaced.connect(self.area.refresh)
         self.opener.demo_ended.connect(self._on_demo_ended)
@@ -252,6 +256,12 @@ class MainWindow(QMainWindow):
     def _on_reply_finished(self) -> None:
         self._n_streaming -= 1
         self.rail.buttons["monitor"].set_busy(self._n_streaming > 0)
+
+    def _on_model_wanted(self) -> None:
+        if last := self.opener.last_model:
+            self.opener.open(last)
+        else:
+            self.header.chooser.open_menu()
 
     def _on_demo_ended(self, why: str) -> None:
         if why and self.page != "chats":

@@ -28,7 +28,8 @@ def inspect(path: str) -> dict[str, Any]:
     {"path", "files": [{"path", "bytes"}], "architecture", "name", "supported": bool,
      "reason": str ("" when supported), "n_layer", "n_moe_layer", "n_embd", "n_expert",
      "n_expert_used", "context_length", "n_vocab",
-     "expert_bytes": [distinct bytes of one expert's record], "experts_total_bytes",
+     "expert_bytes": [distinct bytes of one expert's record], "experts_per_class": [experts that
+     can take each other's slots], "experts_total_bytes",
      "other_bytes", "types": {type name: bytes}, "chat_template": str | None, "fingerprint": int,
      "metadata": [(key, text)], "tensors": [(name, type, [ne...], bytes)]}
     """

@@ -15,7 +15,12 @@ class ModelPart(msgspec.Struct, frozen=True):
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
-    """As engine._native.inspect gives it; `reason` says why a model is not supported."""
+    """As engine._native.inspect gives it; `reason` says why a model is not supported.
+
+    Attributes:
+        experts_per_class: How many experts can take each other's slots, per class of equal ones;
+            empty where it was not kept, then all count as equal.
+    """
 
     path: str
     files: list[ModelPart]
@@ -38,6 +43,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     fingerprint: int
     metadata: list[tuple[str, str]]
     tensors: list[tuple[str, str, list[int], int]]
+    experts_per_class: list[int] = []
 
     @property
     def title(self) -> str:

@@ -100,6 +100,12 @@ class Chat(QObject):
         """Whether nothing can be sent now: a reply is on its way."""
         return self._preparing or self.is_streaming or bool(self._then)
 
+    @property
+    def n_streamed(self) -> int:
+        """Tokens of the prompt and of what has been written to it; 0 while that is not known."""
+        live = self.live.get(self._answer) if self.reply is not None else None
+        return live.total + live.n_tokens if live is not None and live.total else 0
+
     def turns(self, path: list[Message] | None = None) -> tuple[Turn, ...]:
         """What the model would be told."""
         return turns(self.messages if path is None else path, self.conversation.system_prompt)

@@ -1,5 +1,7 @@
 """ChatPage: all chats at the left, the open ones beside."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QWidget
@@ -24,6 +26,8 @@ from app.widgets.side_splitter import SideSplitter
 class ChatPage(QWidget):
     """Open tabs come back when the app is started again.
 
+    last_title: As ChatView has it.
+
     Signals:
         model_wanted: A person wants to send, and no model is loaded that could answer.
     """
@@ -36,15 +40,17 @@ class ChatPage(QWidget):
         conversations: Conversations,
         settings: Settings,
         theme: Theme,
+        last_title: Callable[[], str] = str,
         parent: QWidget | None = None,
     ):
         super().__init__(parent)
+        self._last_title = last_title
         self._service = service
         self._conversations = conversations
         self._settings = settings
         self._theme = theme
         self.chats = Chats(service, conversations, settings, self)
-        self.list = ConversationList(conversations, self.chats, theme)
+        self.list = ConversationList(conversations, self.chats, settings, theme)
         self.tabs = ChatTabs(theme)
         self.panel = ChatSettingsPanel(settings, theme)
         self.panel.hide()
@@ -99,7 +105,7 @@ class ChatPage(QWidget):
             except DataError as error:  # the others can still be used
                 self._conversations.failed.emit(str(error))
                 return
-            view = ChatView(chat, self._theme)
+            view = ChatView(chat, self._theme, self._last_title)
             view.conversation_made.connect(self._on_conversation_made)
             view.room_chosen.connect(self._on_room_chosen)
             view.load_asked.connect(self._on_load_asked)

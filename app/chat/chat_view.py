@@ -1,6 +1,6 @@
 """ChatView: one open conversation: what was said, what is being said, what to say next."""
 
-from pathlib import Path
+from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, Qt, QUrl, Signal
 from PySide6.QtGui import (
@@ -51,6 +51,8 @@ _MENU = (
 class ChatView(QFrame):
     """While it is hidden, a reply's text is only kept; it is laid out when it is shown.
 
+    last_title: What the model is called that was loaded last; "" when none is known.
+
     Signals:
         conversation_made: A branch was made and shall be opened. arg: Conversation.
         room_chosen: How to go on when the context is full. arg: "summary" or "trim".
@@ -63,8 +65,9 @@ class ChatView(QFrame):
     load_asked = Signal()
     settings_asked = Signal()
 
-    def __init__(self, chat: Chat, theme: Theme, parent: QWidget | None = None):
-        super().__init__(parent)
+    def __init__(self, chat: Chat, theme: Theme, last_title: Callable[[], str] = str):
+        super().__init__()
+        self._last_title = last_title
         set_kind(self, "page")
         self.chat = chat
         self._theme = theme
@@ -78,6 +81,7 @@ class ChatView(QFrame):
         self.find_bar = FindBar(self.transcript, theme)
         self.composer = Composer(chat.settings, theme)
         self.banner = Banner(theme)
+        self.banner.returns_focus_to = self.composer.field
         self.room = RoomChoice(theme)
         self._empty = EmptyState(
             tr("What shall we talk about?"),
@@ -281,13 +285,11 @@ class ChatView(QFrame):
             self._offer_to_load(state)
 
     def _offer_to_load(self, state: EngineState) -> None:
-        last = self.chat.settings.get("last_model")
-        path = state.model.path if state.model else last
-        name = (state.model.title if state.model else "") or Path(path).stem
+        name = state.model.title if state.model else self._last_title()
         self.banner.tell(
             tr("No model is loaded"),
             tr("Your text stays. Load a model, then send it."),
-            action=tr("Load {name}", name=name) if path else tr("Choose a model"),
+            action=tr("Load {name}", name=name) if name else tr("Choose a model"),
             on_action=self.load_asked.emit,
         )
 
@@ -296,7 +298,9 @@ class ChatView(QFrame):
         self.room.ask(n_tokens, context)
 
     def _on_room_chosen(self, what: str) -> None:
-        if what != "stop":
+        if what == "stop":
+            self.composer.field.setFocus()
+        else:
             self.room_chosen.emit(what)
 
     def _on_state_changed(self, state: EngineState) -> None:

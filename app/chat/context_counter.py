@@ -1,14 +1,22 @@
 """ContextCounter: asks the engine how many tokens a chat and what is being written take."""
 
+import time
+
 from PySide6.QtCore import QObject, Signal
 
 from app.chat.chat import Chat
+from app.data.conversation import Message as Saved
 from engine.engine_state import EngineState
 from engine.request import Message
+
+TELL_EVERY_S = 0.25
 
 
 class ContextCounter(QObject):
     """Counts the turns when they change, and what is being written by itself, as it is short.
+
+    While a reply streams nothing is counted: the engine tells the tokens of its prompt, and the new
+    ones are those that arrive. They are shown a few times a second.
 
     Signals:
         counted: args: tokens in all, tokens of the context; (0, 0) while nobody can count.
@@ -22,9 +30,12 @@ class ContextCounter(QObject):
         self._n_turns = 0
         self._n_draft = 0
         self._newest = 0
+        self._told_s = 0.0
         self._is_over = False
         self._draft = ""
         chat.path_changed.connect(self.recount)
+        chat.message_added.connect(self._on_message_added)
+        chat.message_changed.connect(self._on_message_changed)
         chat.busy_changed.connect(self._on_busy_changed)
         chat.service.state_changed.connect(self._on_state_changed)
 
@@ -57,6 +68,18 @@ class ContextCounter(QObject):
     @property
     def _is_ready(self) -> bool:
         return self._chat.service.state.phase == "ready"
+
+    def _on_message_added(self, message: Saved) -> None:
+        if message.role == "user":
+            self.recount()
+
+    def _on_message_changed(self, _: str) -> None:
+        n_tokens, now = self._chat.n_streamed, time.monotonic()
+        if n_tokens and now >= self._told_s + TELL_EVERY_S:
+            self._told_s = now
+            self._newest += 1  # what has been asked before is older
+            self._n_turns = n_tokens
+            self._tell()
 
     def _on_busy_changed(self) -> None:
         if not self._chat.is_busy:

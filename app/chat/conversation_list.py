@@ -6,7 +6,6 @@ from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QFileDialog,
     QFrame,
     QHBoxLayout,
     QListView,
@@ -22,7 +21,9 @@ from app.chat.export import as_markdown, file_name
 from app.data.conversation import SearchHit
 from app.data.conversations import Conversations
 from app.language import tr
+from app.settings.settings import Settings
 from app.theme.theme import SPACE_M, SPACE_S, Theme
+from app.widgets.ask_file import ask_where_to_save
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import label, set_kind
 from app.widgets.search_field import SearchField
@@ -44,12 +45,14 @@ class ConversationList(QFrame):
         self,
         conversations: Conversations,
         chats: Chats,
+        settings: Settings,
         theme: Theme,
         parent: QWidget | None = None,
     ):
         super().__init__(parent)
         set_kind(self, "panel")
         self._conversations = conversations
+        self._settings = settings
         self._current = ""
         self.search = SearchField(theme, tr("Search chats"))
         self.new_button = IconButton(theme, "chat-add", tr("New chat (Ctrl+N)"), size=20)
@@ -153,10 +156,14 @@ class ConversationList(QFrame):
 
     def _ask_to_export(self, conversation_id: str) -> None:
         title = self._conversations.get(conversation_id).title
-        start = str(Path.home() / file_name(title))
-        name, _ = QFileDialog.getSaveFileName(self, tr("Export as Markdown"), start, "*.md")
-        if name:
-            self.export(conversation_id, Path(name))
+        ask_where_to_save(
+            self,
+            self._settings,
+            tr("Export as Markdown"),
+            file_name(title),
+            lambda file: self.export(conversation_id, file),
+            name_filter="*.md",
+        )
 
     def _restore(self, conversation_id: str) -> None:
         self._conversations.restore(conversation_id)

@@ -9,7 +9,9 @@ from app.chat.heights import Heights
 from app.chat.row import Live, Row, estimated_height
 from app.data.conversation import Message
 
-TOP, BOTTOM = 20, 28
+# Small below, where the last row has its own gap: empty space there would be taken from a question
+# above, which is cut then though there is room.
+TOP, BOTTOM = 12, 4
 MOST_ROWS = 80  # kept made; far ones are dropped first
 
 Anchor = tuple[str, int, float]  # message, piece (-1: its top), offset from the viewport's top

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.background import sentence
 from app.engine_service import EngineService
@@ -18,6 +18,7 @@ from app.models.packing import Packing
 from app.models.shards import check_files
 from app.settings.settings import Settings
 from app.widgets.ask import ask
+from app.widgets.ask_file import ask_files
 from engine import sizes
 from engine.errors import EngineError
 from engine.model_info import ModelInfo
@@ -67,13 +68,16 @@ class ModelActions(Loading):
 
     def locate(self, model: KnownModel) -> None:
         """Ask where the file of a missing model is now."""
-        dialog = QFileDialog(self._window, tr("Where is {title}?", title=model.title))
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilter(GGUF_FILTER)
-        dialog.setDirectory(str(_existing_folder(model.path)))
-        dialog.fileSelected.connect(lambda path: self.locate_at(model.id, Path(path)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        ask_files(
+            self._window,
+            self._settings,
+            tr("Where is {title}?", title=model.title),
+            lambda paths: self.locate_at(model.id, paths[0]),
+            place="models",
+            name_filter=GGUF_FILTER,
+            begin=_existing_folder(model.path),
+            one=True,
+        )
 
     def locate_at(self, id: str, path: Path) -> None:
         """The model's file is here now: taken over when it is that model."""

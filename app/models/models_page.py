@@ -7,7 +7,6 @@ from PySide6.QtCore import QModelIndex, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QHideEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QFileDialog,
     QHBoxLayout,
     QListView,
     QPushButton,
@@ -32,6 +31,7 @@ from app.models.model_row import ModelRow
 from app.models.packing import Packing
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
+from app.widgets.ask_file import ask_files, ask_folder
 from app.widgets.banner import Banner
 from app.widgets.empty_state import EmptyState
 from app.widgets.font_sizes import follow_font, scaled
@@ -61,6 +61,7 @@ class ModelsPage(QWidget):
         super().__init__(parent)
         self._service = service
         self._library = library
+        self._settings = settings
         self._making = -1  # the job that makes the demo model
         self._background = Background("models-page", self)
         self.packing = Packing(service, library, self)
@@ -111,11 +112,24 @@ class ModelsPage(QWidget):
 
     def choose_files(self) -> None:
         """Ask for files to add."""
-        self._choose(tr("Add models"), QFileDialog.FileMode.ExistingFiles)
+        ask_files(
+            self,
+            self._settings,
+            tr("Add models"),
+            self.add_paths,
+            place="models",
+            name_filter=GGUF_FILTER,
+        )
 
     def choose_folder(self) -> None:
         """Ask for a folder whose models are added."""
-        self._choose(tr("Add a folder of models"), QFileDialog.FileMode.Directory)
+        ask_folder(
+            self,
+            self._settings,
+            tr("Add a folder of models"),
+            lambda folder: self.add_paths([folder]),
+            place="models",
+        )
 
     def select(self, id: str) -> None:
         """Show this model."""
@@ -217,15 +231,6 @@ class ModelsPage(QWidget):
         remove = QShortcut(QKeySequence(QKeySequence.StandardKey.Delete), self.list)
         remove.setContext(Qt.ShortcutContext.WidgetShortcut)
         remove.activated.connect(self._on_remove_pressed)
-
-    def _choose(self, title: str, mode: QFileDialog.FileMode) -> None:
-        dialog = QFileDialog(self, title)
-        dialog.setFileMode(mode)
-        if mode is QFileDialog.FileMode.ExistingFiles:
-            dialog.setNameFilter(GGUF_FILTER)
-        dialog.filesSelected.connect(lambda names: self.add_paths([Path(n) for n in names]))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
 
     def _selected(self) -> KnownModel | None:
         index = self.list.currentIndex()

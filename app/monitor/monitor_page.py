@@ -74,7 +74,7 @@ class MonitorPage(QWidget):
         self._n_frames = 0
         self._stats: EngineStats | None = None
 
-        self.timeline_card = TimelineCard(self.history, theme)
+        self.timeline_card = TimelineCard(self.history, settings, theme)
         self.tiles = Tiles(theme)
         self.tokens = TokensChart(theme)
         self.overlap = OverlapChart(theme)

@@ -62,7 +62,10 @@ def tiles_of(summary: Summary | None, *, emulated: bool = False) -> list[Tile]:
             tr("Link, emulated") if emulated else tr("Link"),
             number(s.link_gbps),
             "GB/s",
-            tr("What the link gives while it reads experts."),
+            tr(
+                "How fast the link is while it reads experts. Pauses between reads do not count, as"
+                " they do in “Reading” at the lower edge of the window."
+            ),
         ),
         Tile(
             tr("Fetched/step"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from app.language import tr
 from app.monitor.history import History
@@ -13,7 +13,9 @@ from app.monitor.look import Look
 from app.monitor.time_chart import Swatch, paint_legend
 from app.monitor.timeline import Timeline
 from app.monitor.title import Title
+from app.settings.settings import Settings
 from app.theme.theme import SPACE_M, SPACE_S, SPACE_XS, Theme
+from app.widgets.ask_file import ask_where_to_save
 from app.widgets.card import Card
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import label
@@ -32,8 +34,11 @@ class TimelineCard(Card):
     exported = Signal(str)
     export_failed = Signal(str)
 
-    def __init__(self, history: History, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, history: History, settings: Settings, theme: Theme, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent=parent)
+        self._settings = settings
         self._frozen = self._idle = False
         self.timeline = Timeline(history, theme)
         self.legend = TimelineLegend(theme)
@@ -101,14 +106,14 @@ class TimelineCard(Card):
         self.state.setText(tr("Paused") if self._frozen else text)
 
     def _on_export_clicked(self) -> None:
-        dialog = QFileDialog(self, tr("Save as a picture"))
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilter(tr("Pictures (*.png)"))
-        dialog.setDefaultSuffix("png")
-        dialog.selectFile("timeline.png")
-        dialog.fileSelected.connect(lambda path: self.export_png(Path(path)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        ask_where_to_save(
+            self,
+            self._settings,
+            tr("Save as a picture"),
+            "timeline.png",
+            self.export_png,
+            name_filter=tr("Pictures (*.png)"),
+        )
 
 
 class TimelineLegend(QWidget):

@@ -14,7 +14,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QFileDialog,
     QHBoxLayout,
     QHeaderView,
     QMenu,
@@ -35,6 +34,7 @@ from app.runs.run_table import RUN_ROLE, RunTable, SortedRuns
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
 from app.widgets.ask import ask
+from app.widgets.ask_file import ask_where_to_save
 from app.widgets.banner import Banner
 from app.widgets.empty_state import EmptyState
 from app.widgets.labels import label
@@ -136,13 +136,13 @@ class RunsPage(QWidget):
         if len(runs) != 1 or self.export.active:
             return
         run = runs[0]
-        dialog = QFileDialog(self, tr("Export {name}", name=run.name))
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix(SUFFIXES[form])
-        dialog.selectFile(run.name + SUFFIXES[form])
-        dialog.fileSelected.connect(lambda path: self.export_to(run, Path(path), form))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        ask_where_to_save(
+            self,
+            self._settings,
+            tr("Export {name}", name=run.name),
+            run.name + SUFFIXES[form],
+            lambda path: self.export_to(run, path, form),
+        )
 
     def export_to(self, run: RunSummary, path: Path, form: Format) -> None:
         """Export a run; pictures show the steps that the timeline shows."""

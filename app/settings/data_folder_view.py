@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton
+from PySide6.QtWidgets import QHBoxLayout, QPushButton
 
 from app import folders
 from app.background import Background, sentence
@@ -12,6 +12,7 @@ from app.language import tr
 from app.settings.data_move import MovePlan, plan_move
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_S
+from app.widgets.ask_file import ask_folder
 from app.widgets.card import Card
 from app.widgets.labels import ElidedLabel, label, set_kind
 from engine import sizes
@@ -107,11 +108,13 @@ class DataFolderView(Card):
         self.outcome.setText(sentence(error))
 
     def _on_change_wanted(self) -> None:
-        dialog = QFileDialog(self, tr("Where should the data folder be?"), str(folders.data()))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda chosen: self.propose(_inside(Path(chosen))))
-        dialog.open()
+        ask_folder(
+            self,
+            self._settings,
+            tr("Where should the data folder be?"),
+            lambda chosen: self.propose(_inside(chosen)),
+            begin=folders.data(),
+        )
 
     def _on_open_wanted(self) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(folders.data())))

@@ -247,6 +247,8 @@ REMEMBERED = (
     Option(name="window_state", kind="text", default=""),
     Option(name="last_page", kind="text", default=""),
     Option(name="last_model", kind="text", default=""),
+    Option(name="last_models_folder", kind="text", default=""),
+    Option(name="last_files_folder", kind="text", default=""),
     Option(name="open_chats", kind="lines", default=()),
     Option(name="current_chat", kind="text", default=""),
     Option(name="data_folder", kind="text", default=""),

@@ -45,7 +45,8 @@ class Pages(QObject):
 
     Signals:
         file_wanted: A person has a GGUF to open.
-        model_wanted: A person wants an answer, and no model is loaded.
+        model_wanted: A person wants an answer, and no model is loaded: the one that was loaded last
+            is offered to them.
         conversation_wanted: Show a conversation among the chats. arg: its id.
         chats_replaced: The first start is over: `get("chats")` is another widget.
         restart_wanted: Quit and start again.
@@ -149,10 +150,16 @@ class Pages(QObject):
     def _make_chats(self) -> QWidget:
         from app.chat.chat_page import ChatPage
 
-        page = ChatPage(self._service, self.conversations, self._settings, self._theme)
+        page = ChatPage(
+            self._service, self.conversations, self._settings, self._theme, self._last_title
+        )
         page.model_wanted.connect(self.model_wanted)
         page.chats.stop_wanted.connect(self._on_stop_wanted)
         return page
+
+    def _last_title(self) -> str:
+        last = self._opener.last_model
+        return last.title if last else ""
 
     def _make_subtasks(self) -> QWidget:
         from app.subtasks.subtasks_page import SubtasksPage

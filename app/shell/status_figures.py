@@ -13,14 +13,14 @@ class Figures(msgspec.Struct, frozen=True):
     """Attributes:
     tokens_per_s: Over all replies.
     hit_rate: Share of needed experts that were resident; None while none is needed.
-    link_bytes_per_s: What was read.
+    read_bytes_per_s: What was read, pauses included.
     cache_bytes, cache_share: Memory of the expert cache; the share of it that is in use.
     active, queued: Requests.
     """
 
     tokens_per_s: float = 0.0
     hit_rate: float | None = None
-    link_bytes_per_s: float = 0.0
+    read_bytes_per_s: float = 0.0
     cache_bytes: int = 0
     cache_share: float = 0.0
     active: int = 0
@@ -59,7 +59,7 @@ class StatusFigures:
         return Figures(
             tokens_per_s=(n_tokens - first.n_tokens) / span if several else 0.0,
             hit_rate=hits / needed if needed else None,
-            link_bytes_per_s=(stats.fetched_bytes - old.fetched_bytes) / span if several else 0.0,
+            read_bytes_per_s=(stats.fetched_bytes - old.fetched_bytes) / span if several else 0.0,
             cache_bytes=stats.cache_bytes,
             cache_share=stats.cache_in_use / max(1, stats.cache_slots),
             active=stats.active_requests,

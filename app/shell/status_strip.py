@@ -37,7 +37,12 @@ class StatusStrip(QFrame):
         self.speed = _figure(tr("Tokens that all replies together get in a second"))
         self.hits = _figure(tr("Share of the needed experts that were in the cache"))
         self.cache = _figure(tr("Memory of the expert cache"))
-        self.link = _figure(tr("What is read from the disk in a second"))
+        self.reading = _figure(
+            tr(
+                "What is read from the disk in a second, pauses between reads included."
+                " The monitor's “Link” is the speed while it reads."
+            )
+        )
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)
         self._quiet.setInterval(_QUIET_MS)
@@ -61,7 +66,7 @@ class StatusStrip(QFrame):
             (tr("Speed"), self.speed),
             (tr("Cache hits"), self.hits),
             (tr("Cache"), self.cache),
-            (tr("Link"), self.link),
+            (tr("Reading"), self.reading),
         ):
             pair = QWidget()
             inside = QHBoxLayout(pair)
@@ -107,7 +112,7 @@ class StatusStrip(QFrame):
 
     def _on_quiet(self) -> None:
         self.speed.setText(tr("idle"))
-        self.link.setText(self._link_text(0.0))
+        self.reading.setText(self._reading_text(0.0))
         self._show_what_fits()
 
     def _show(self, now: Figures) -> None:
@@ -118,10 +123,10 @@ class StatusStrip(QFrame):
         if now.hit_rate is not None:
             self.hits.setText(f"{now.hit_rate:.0%}")
         self.cache.setText(sizes.show(now.cache_bytes))
-        self.link.setText(self._link_text(now.link_bytes_per_s))
+        self.reading.setText(self._reading_text(now.read_bytes_per_s))
         self._show_what_fits()
 
-    def _link_text(self, bytes_per_s: float) -> str:
+    def _reading_text(self, bytes_per_s: float) -> str:
         text = f"{sizes.show(round(bytes_per_s))}/s" if bytes_per_s else tr("idle")
         if self._service.link.emulated:
             text += tr(" of {speed} (emulated)", speed=self._service.link)

@@ -4,12 +4,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QMenu, QMessageBox, QPushButton, QWidget
 
 from app.language import tr
+from app.settings.settings import Settings
 from app.subtasks.export import FORMATS, exported
 from app.subtasks.task_run import TaskRun
 from app.theme.theme import Theme
+from app.widgets.ask_file import ask_where_to_save
 from app.widgets.toast import Toast
 from engine.atomic_file import write_atomically
 
@@ -17,8 +19,9 @@ from engine.atomic_file import write_atomically
 class ExportMenu(QPushButton):
     """Copy all, or save as one of FORMATS."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None):
+    def __init__(self, settings: Settings, theme: Theme, parent: QWidget | None = None):
         super().__init__(tr("Export"), parent)
+        self._settings = settings
         self._theme = theme
         self._run: TaskRun | None = None
         menu = QMenu(self)
@@ -62,15 +65,14 @@ class ExportMenu(QPushButton):
         if self._run is None:
             return
         title = "".join(c if c.isalnum() or c in " -" else "_" for c in self._run.task.title)[:60]
-        name, _ = QFileDialog.getSaveFileName(
+        ask_where_to_save(
             self,
+            self._settings,
             tr("Export results"),
             f"{title.strip() or 'results'}.{suffix}",
-            f"{FORMATS[suffix]} (*.{suffix})",
+            lambda path: self.save(path, suffix),
+            name_filter=f"{FORMATS[suffix]} (*.{suffix})",
         )
-        if name:
-            path = Path(name)
-            self.save(path if path.suffix else path.with_suffix(f".{suffix}"), suffix)
 
     def _on_theme_changed(self) -> None:
         self.setIcon(self._theme.icon("export"))

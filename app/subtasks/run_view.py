@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 
 from app.engine_service import EngineService
 from app.language import tr
+from app.settings.settings import Settings
 from app.subtasks.export_menu import ExportMenu
 from app.subtasks.item_detail import ItemDetail
 from app.subtasks.item_model import ItemModel
@@ -42,7 +43,13 @@ class RunView(QWidget):
     conversation_opened = Signal(str)
     branched = Signal(str)
 
-    def __init__(self, service: EngineService, theme: Theme, parent: QWidget | None = None):
+    def __init__(
+        self,
+        service: EngineService,
+        settings: Settings,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ):
         super().__init__(parent)
         self._service = service
         self._theme = theme
@@ -54,7 +61,7 @@ class RunView(QWidget):
         self.stop_button = QPushButton(tr("Stop all"))
         self.rest_button = QPushButton()
         self.sum_button = QPushButton(tr("Sum up"))
-        self.export = ExportMenu(theme)
+        self.export = ExportMenu(settings, theme)
         self.banner = Banner(theme)
         self.tabs = QTabBar()
         self.items = QListView()

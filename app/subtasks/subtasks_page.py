@@ -56,7 +56,7 @@ class SubtasksPage(QWidget):
         self.list = QListView()
         self.new_button = QPushButton(tr("New task"))
         self.form = TaskForm(service, settings, theme)
-        self.view = RunView(service, theme)
+        self.view = RunView(service, settings, theme)
         self.delegate = RowDelegate(theme)
         self._shown: TaskRun | None = None
         self._lay_out()

@@ -1,13 +1,10 @@
 """TaskForm: what is to be done, for which items, and how."""
 
-from pathlib import Path
-
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QFileDialog,
     QGridLayout,
     QHBoxLayout,
     QLayout,
@@ -28,6 +25,7 @@ from app.subtasks import prompt
 from app.subtasks.items_edit import ItemsEdit
 from app.subtasks.splitter import Splitter
 from app.theme.theme import SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, Theme
+from app.widgets.ask_file import ask_files
 from app.widgets.card import line
 from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.labels import ElidedLabel, label, set_kind, set_role
@@ -289,11 +287,14 @@ class TaskForm(QWidget):
         self._update()
 
     def _on_import(self) -> None:
-        name, _ = QFileDialog.getOpenFileName(
-            self, tr("Import items"), "", tr("Lists (*.txt *.csv *.tsv *.md *.json);;All files (*)")
+        ask_files(
+            self,
+            self._settings,
+            tr("Import items"),
+            lambda paths: self.items.read_file(paths[0]),
+            name_filter=tr("Lists (*.txt *.csv *.tsv *.md *.json);;All files (*)"),
+            one=True,
         )
-        if name:
-            self.items.read_file(Path(name))
 
     def _on_system(self) -> None:
         self.system.show()

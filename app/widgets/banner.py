@@ -17,6 +17,9 @@ _ROLES = {"danger": "danger", "warning": "warning", "info": "accent"}
 class Banner(QFrame):
     """Hidden until `tell`.
 
+    Attributes:
+        returns_focus_to: What has the focus when the banner goes while it has it.
+
     Signals:
         closed: A person has closed it.
         shown_changed: It was shown or hidden.
@@ -31,6 +34,7 @@ class Banner(QFrame):
         self._theme = theme
         self._kind = "info"
         self._action: Callable[[], object] | None = None
+        self.returns_focus_to: QWidget | None = None
         self.picture = QLabel()
         self.title = label(wrap=True)
         self.title.setObjectName("bannerTitle")
@@ -76,6 +80,9 @@ class Banner(QFrame):
     def setVisible(self, visible: bool) -> None:  # noqa: N802, Qt's name
         """Show or hide it; show() and hide() come here too."""
         changed = visible == self.isHidden()
+        focused = self.focusWidget()
+        if not visible and focused and focused.hasFocus() and self.returns_focus_to:
+            self.returns_focus_to.setFocus()
         super().setVisible(visible)
         if changed:
             self.shown_changed.emit()

@@ -111,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
         args,
         policy=plan.policies[0],
         cache=plan.caches[0],
+        cases=[(n, cache) for cache in plan.caches for n in plan.requests],
         context=plan.context,
         max_requests=max(plan.requests),
     ) as engine:

@@ -14,9 +14,11 @@ def run_routing(args: argparse.Namespace) -> int:
     """Run the most requests once; replay what they routed to through caches of every size."""
     n_request = max(args.requests)
     total = inspect_model(args.model).experts_total_bytes
+    largest = max(args.cache, key=lambda cache: cache.bytes_of(total))
     engine = open_engine(
         args,
-        cache=max(args.cache, key=lambda cache: cache.bytes_of(total)),
+        cache=largest,
+        cases=[(n_request, largest)],
         context=args.prompt_tokens + args.steps + 1,
         max_requests=n_request,
     )

@@ -92,6 +92,7 @@ def run(args: argparse.Namespace) -> int:
     engine = open_engine(
         args,
         cache=plan.cache,
+        cases=[(n, plan.cache) for n in plan.requests],
         context=plan.prompt_tokens + plan.steps + 1,
         max_requests=max(plan.requests),
     )

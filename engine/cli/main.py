@@ -4,6 +4,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTE
 """
 
 import argparse
+import itertools
 import os
 import signal
 import sys
@@ -49,7 +50,7 @@ _COMMANDS = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     parser = _parser()
-    args = parser.parse_args(argv)
+    args = _arguments(parser, sys.argv[1:] if argv is None else argv)
     debug = bool(getattr(args, "debug", False))
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _on_sigterm)
@@ -81,6 +82,16 @@ def _sentence(error: Exception) -> str:
     )
 
 
+def _arguments(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:
+    """What was asked; exits on wrong usage, and an unknown option is blamed before what follows."""
+    leading = list(itertools.takewhile(lambda argument: argument.startswith("-"), argv))
+    parser.parse_args(leading)
+    args = parser.parse_args(argv)
+    if not hasattr(args, "run"):
+        parser.error("the following arguments are required: COMMAND")
+    return args
+
+
 def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument(
@@ -99,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         " another place for them.",
     )
     parser.add_argument("--version", action="version", version=f"runahead {versions()['runahead']}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     for command in _COMMANDS:
         command.add_parser(commands, common)
     return parser

@@ -61,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
     engine = open_engine(
         args,
         cache=args.cache,
+        cases=[(args.requests, args.cache)],
         context=args.prompt_tokens + args.steps + 1,
         max_requests=args.requests,
     )

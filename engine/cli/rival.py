@@ -27,6 +27,7 @@ from engine.rival.cgroup_home import homes
 from engine.rival.compare import Opened, RivalPlan, Rivalry
 from engine.rival.memory_limit import choose_home
 from engine.rival.report import THEIRS, RivalCase, RivalReport, median
+from engine.room import check_room
 from engine.workloads import PROMPT_TOKENS, WORKLOADS
 
 
@@ -111,6 +112,7 @@ def run(args: argparse.Namespace) -> int:
     check_can_be_made(args.json)
     check_policies([plan.policy])
     home = choose_home(homes())  # before minutes of packing
+    check_room(inspect_model(args.model), plan.cases)
     opened = _opened(args)
 
     def on_report(report: RivalReport) -> None:

@@ -1,8 +1,6 @@
 """What `runahead figures` does: opens the data source, runs, draws."""
 
 import argparse
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,8 +10,8 @@ from engine import errors
 from engine.atomic_file import write_atomically
 from engine.cache_size import CacheSize
 from engine.cli.busy import why_busy
-from engine.cli.measuring import open_engine
-from engine.cli.terminal import note, progress_bars, stderr, stdout, visible
+from engine.cli.measuring import check_folder_can_be_made, open_engine
+from engine.cli.terminal import note, progress_bars, stdout, visible
 from engine.simulation.routing_trace import RoutingTrace
 from engine.study import scope as scopes
 from engine.study.data import StudyData, StudyFigure
@@ -27,9 +25,6 @@ from engine.study.scope import Scope
 from engine.study.simulated import SimulatedSource
 from engine.study.source import DataSource
 from engine.workloads import PROMPT_TOKENS
-
-# Where stderr is no terminal, a line of progress is written so often.
-_LINE_EVERY_S = 60.0
 
 
 class _Planned(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,10 +43,7 @@ def run(args: argparse.Namespace) -> int:
     if args.draw:
         return _draw_again(args.out, args.only)
     scope = _scope(args)
-    try:
-        args.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise errors.from_os(error, f"{args.out} cannot be made") from error
+    check_folder_can_be_made(args.out)
     if args.simulate:
         return _study(SimulatedSource(args.simulate, args.trace, scope), scope, figures, args)
     n_request = max(case.requests for figure in figures for case in figure.cases(scope) or [_ANY])
@@ -60,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     with open_engine(
         args,
         cache=CacheSize(fraction=max(scope.caches)) if max(scope.caches) < 1 else CacheSize(),
+        cases=(),  # the plan leaves out what has no room
         context=context_of(scope, n_request),
         max_requests=n_request,
     ) as engine:
@@ -91,6 +84,10 @@ def _study(
 ) -> int:
     """Run what is missing, then draw; after Ctrl-C, draw what is there."""
     out: Path = args.out
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise errors.from_os(error, f"{out} cannot be made") from error
     results = StudyResults.open(out / "results.jsonl", source.origin)
     plan = make_plan(figures, scope, source)
     for sentence in plan.left_out:
@@ -123,20 +120,15 @@ def _run(plan: StudyPlan, source: DataSource, results: StudyResults, scope: Scop
         f"{len(plan.cases) - len(missing)} of {len(plan.cases)} runs are there"
         + (f"; the others take about {in_words(left_s)}." if missing else ".")
     )
-    told_at = time.monotonic()
     with progress_bars() as bars:
         task = bars.add_task("Running", total=1.0, amount="")
 
         def on_progress(progress: Progress) -> None:
-            nonlocal told_at
             text = (
                 f"{progress.n_done} of {progress.n_total} runs, about {in_words(progress.left_s)}"
                 f" left: {progress.label}"
             )
             bars.update(task, completed=progress.share, amount=text)
-            if not sys.stderr.isatty() and time.monotonic() - told_at > _LINE_EVERY_S:
-                told_at = time.monotonic()
-                stderr().print(text, markup=False, soft_wrap=True)
 
         outcome = run_study(plan, source, results, scope, on_progress)
     for failure in outcome.failures:

@@ -17,6 +17,7 @@ from rich.progress import (
 from rich.text import Text
 
 from engine import native, sizes
+from engine.cli.progress_lines import ProgressLines
 
 # Everything that could steer a terminal, but for tab and newline.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -52,7 +53,9 @@ def note(text: str) -> None:
 
 
 def progress_bars() -> Progress:
-    """Bars on stderr that vanish when done; nothing at all when stderr is no terminal."""
+    """Bars on stderr that vanish when done; lines now and then when stderr is no terminal."""
+    if not sys.stderr.isatty():
+        return ProgressLines(stderr())
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -62,7 +65,6 @@ def progress_bars() -> Progress:
         TimeRemainingColumn(),
         console=stderr(),
         transient=True,
-        disable=not sys.stderr.isatty(),
     )
 
 

@@ -72,10 +72,15 @@ class RivalPlan(msgspec.Struct, frozen=True, kw_only=True):
                 raise errors.InvalidRequestError(f"{name} is {getattr(self, name)}, under {low}")
 
     @property
+    def cases(self) -> list[tuple[int, CacheSize]]:
+        """Requests and their cache, in the order in which they are measured."""
+        return [(n, cache) for cache in self.caches for n in self.requests]
+
+    @property
     def most_runs(self) -> int:
         """Of all cases, trials included."""
         n_tries = MOST_TRIES + len(self.read_aheads)
-        return len(self.requests) * len(self.caches) * (1 + n_tries + 2 * self.rounds)
+        return len(self.cases) * (1 + n_tries + 2 * self.rounds)
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,9 +130,8 @@ class Rivalry:
 
     def run(self) -> RivalReport:
         """Measure everything. Raises EngineError; what was measured before is in `report`."""
-        for cache in self._plan.caches:
-            for n in self._plan.requests:
-                self._case(n, cache)
+        for n, cache in self._plan.cases:
+            self._case(n, cache)
         return self.report
 
     def _case(self, n: int, cache: CacheSize) -> None:

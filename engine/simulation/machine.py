@@ -78,10 +78,11 @@ class MachineModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         known = str(name_or_path) in machine_names()
         path = _FOLDER / f"{name_or_path}.json" if known else Path(name_or_path)
         if not known and not path.exists():
+            is_file = path.suffix == ".json" or len(path.parts) > 1
             raise errors.StorageError(
-                f"There is no machine {name_or_path}",
-                f"Known are {', '.join(machine_names())}; `runahead calibrate` makes a file for"
-                " this computer.",
+                f"There is no file {path}" if is_file else f"There is no machine {name_or_path}",
+                f"Machines that come with Runahead are {', '.join(machine_names())}; `runahead"
+                " calibrate` makes a file for this computer.",
             )
         try:
             return msgspec.json.decode(path.read_bytes(), type=cls)

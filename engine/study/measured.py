@@ -10,6 +10,7 @@ from engine.bench_run import CaseRunner, MeasuredRun
 from engine.cache_size import CacheSize
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
+from engine.room import share_for
 from engine.simulation.record import record_trace
 from engine.simulation.routing_trace import RoutingTrace
 from engine.study.estimate import ModelSize
@@ -57,6 +58,10 @@ class MeasuredSource:
             native.parse_policy(policy)
         self._engine.set_policy(policy)
 
+    def share_for(self, n_requests: int) -> float:
+        """As the engine's scheduler needs."""
+        return share_for(self._engine.model, n_requests)
+
     def run(self, case: BenchCase, stepped: Stepped) -> CaseResult:
         """Measure one run."""
         begin = time.monotonic()
@@ -77,10 +82,8 @@ class MeasuredSource:
     def routing(self, stepped: Stepped) -> RoutingTrace:
         """Record the first eight requests."""
         n_request = min(_ROUTING_REQUESTS, self.max_requests)
-        info = self._engine.info
         # Small models need more: without room for all, a step runs in waves, which name no experts.
-        needed = 2 * n_request * info.n_expert_used / info.n_experts_total
-        share = max(CACHE, needed)
+        share = max(CACHE, self.share_for(n_request))
         self._engine.set_link(LinkSpeed())
         self._engine.set_cache_size(CacheSize(fraction=share) if share < 1 else CacheSize())
         self._engine.set_policy("bevy", cold=True)

@@ -1,5 +1,6 @@
 """StudyPlan: which runs a study makes, in which order, and what it leaves out and why."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -51,10 +52,14 @@ def make_plan(figures: Sequence[StudyFigure], scope: Scope, source: DataSource) 
     known: dict[str, bool] = {}
     groups: dict[tuple[int, CacheSize, LinkSpeed], list[str]] = {}
     too_many: set[int] = set()
+    too_small: dict[int, set[float]] = {}
     for figure in sorted(figures, key=_rank):
         for case in figure.cases(scope):
             if case.requests > source.max_requests:
                 too_many.add(case.requests)
+                continue
+            if case.cache.fraction and case.cache.fraction < source.share_for(case.requests):
+                too_small.setdefault(case.requests, set()).add(case.cache.fraction)
                 continue
             if case.policy not in known:
                 known[case.policy] = _is_known(case.policy, source, left_out)
@@ -65,6 +70,12 @@ def make_plan(figures: Sequence[StudyFigure], scope: Scope, source: DataSource) 
         left_out.append(
             f"{', '.join(map(str, sorted(too_many)))} requests: there are at most"
             f" {source.max_requests}."
+        )
+    for requests, shares in sorted(too_small.items()):
+        left_out.append(
+            f"{requests} requests with {', '.join(f'{share:.0%}' for share in sorted(shares))} of"
+            f" the experts cached: to run ahead of each other they need"
+            f" {math.ceil(100 * source.share_for(requests))}%."
         )
     cases = [
         BenchCase(policy, requests, cache, link, round_)

@@ -8,6 +8,7 @@ import msgspec
 
 from engine import errors, native
 from engine.bench_plan import BenchCase
+from engine.room import least_share
 from engine.simulation.machine import MachineModel
 from engine.simulation.routing_trace import RoutingTrace
 from engine.simulation.simulate import simulate
@@ -49,6 +50,11 @@ class SimulatedSource:
         """Raise InvalidRequestError for a policy that the simulator does not take."""
         with native.translated():
             native.parse_simulated_policy(policy)
+
+    def share_for(self, n_requests: int) -> float:
+        """As the simulated scheduler needs."""
+        trace = self._trace
+        return least_share(n_requests, trace.n_used, [trace.n_layer * trace.n_expert])
 
     def run(self, case: BenchCase, stepped: Stepped) -> CaseResult:
         """Simulate one run."""

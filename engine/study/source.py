@@ -30,6 +30,9 @@ class DataSource(Protocol):
     def check(self, policy: str) -> None:
         """Raise InvalidRequestError, with the reason, for a policy that it does not know."""
 
+    def share_for(self, n_requests: int) -> float:
+        """The least share of the experts to cache for so many to run ahead of each other."""
+
     def run(self, case: BenchCase, stepped: Stepped) -> CaseResult:
         """Make one run. Raises EngineError."""
 

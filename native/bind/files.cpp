@@ -75,13 +75,15 @@ nb::dict inspect(const std::string& path) {
   std::set<uint64_t> record_bytes;
   uint64_t expert_bytes = 0;
   int64_t n_moe_layer = 0;
+  nb::list experts_per_class;
   if (reason.empty()) {
     const StoreLayout layout = experts_of(file).layout;
     for (const int32_t c : layout.class_of_layer) {
       n_moe_layer += c >= 0 ? 1 : 0;
     }
-    for (const SlotClass& c : layout.classes) {
-      record_bytes.insert(c.record_bytes);
+    for (size_t c = 0; c < layout.classes.size(); ++c) {
+      record_bytes.insert(layout.classes[c].record_bytes);
+      experts_per_class.append(layout.n_experts_in(static_cast<int32_t>(c)));
     }
     expert_bytes = layout.total_bytes();
   }
@@ -91,6 +93,7 @@ nb::dict inspect(const std::string& path) {
   }
   out["n_moe_layer"] = n_moe_layer;
   out["expert_bytes"] = sizes;
+  out["experts_per_class"] = experts_per_class;
   out["experts_total_bytes"] = expert_bytes;
   out["other_bytes"] = total > expert_bytes ? total - expert_bytes : 0;
   out["types"] = type_bytes;

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.chat.chat_page import ChatPage
-from app.chat.chat_view import ChatView
 from app.data.conversations import Conversations
 from app.engine_service import EngineService
 from app.settings.settings import Settings
@@ -275,79 +274,20 @@ def test_a_message_is_deleted_after_asking(qtbot: QtBot, page: ChatPage) -> None
     assert view.chat.messages == []
 
 
-def test_the_meter_counts_the_chat_and_what_is_being_written(qtbot: QtBot, page: ChatPage) -> None:
-    view = say(qtbot, page, "one two three")
-    wait_done(qtbot, view, 2)
-    meter = view.composer.meter
-    n_reply = len(REPLY.split())
-    qtbot.waitUntil(lambda: meter.n_tokens == 4 + 3 + 4 + n_reply, timeout=5000)
-    view.composer.set_text("four more words here")
-    qtbot.waitUntil(lambda: meter.n_tokens == 4 + 3 + 4 + n_reply + 8, timeout=5000)
-    assert meter.context == 8192
-
-
-def fill(qtbot: QtBot, page: ChatPage, conversations: Conversations) -> ChatView:
-    """A chat whose next question no longer fits."""
-    made = conversations.create(title="Long")
-    for n in range(10):
-        conversations.add_message(made.id, "user", f"q{n} " + "word " * 400)
-        conversations.add_message(made.id, "assistant", f"a{n} " + "word " * 400)
-    page.open_conversation(made.id)
+def test_the_composer_has_the_focus_again_when_the_banner_was_used(
+    qtbot: QtBot, page: ChatPage, service: EngineService
+) -> None:
+    service.unload()
     view = current(page)
-    view.composer.set_text("And now? " + "word " * 300)
-    QTest.keyClick(view.composer.field, Qt.Key.Key_Return)
-    qtbot.waitUntil(view.room.isVisible, timeout=5000)
-    return view
-
-
-def test_a_full_context_asks_and_goes_on_with_the_latest_turns(
-    qtbot: QtBot, page: ChatPage, conversations: Conversations, fake_client: FakeClient
-) -> None:
-    old = fill(qtbot, page, conversations)
-    assert fake_client.requests == {}
-    old.room.findChild(QPushButton, "trim").click()
-    new = current(page)
-    assert new is not old
-    qtbot.waitUntil(lambda: bool(fake_client.requests) and not new.chat.is_busy, timeout=10000)
-    (request,) = fake_client.requests.values()
-    assert request.messages[0].role == "user"
-    assert request.messages[-1].content.startswith("And now?")
-    assert 3 <= len(request.messages) < 12
-    assert len(old.chat.messages) == 21
-
-
-def test_a_full_context_asks_and_goes_on_with_a_summary(
-    qtbot: QtBot, page: ChatPage, conversations: Conversations, fake_client: FakeClient
-) -> None:
-    fake_client.reply = lambda request: (
-        "The summary." if "Sum up" in request.messages[-1].content else "The answer."
-    )
-    old = fill(qtbot, page, conversations)
-    old.room.findChild(QPushButton, "summary").click()
-    new = current(page)
-    qtbot.waitUntil(lambda: len(new.chat.messages) == 4 and not new.chat.is_busy, timeout=10000)
-    texts = [each.text for each in new.chat.messages]
-    assert texts[0].startswith("Sum up")
-    assert texts[1] == "The summary."
-    assert texts[2].startswith("And now?")
-    assert texts[3] == "The answer."
-    last = list(fake_client.requests.values())[-1].messages
-    assert [turn.content for turn in last][1] == "The summary."
-
-
-def test_without_a_summary_the_question_is_not_sent_and_the_person_hears_of_it(
-    qtbot: QtBot, page: ChatPage, conversations: Conversations, fake_client: FakeClient
-) -> None:
-    old = fill(qtbot, page, conversations)
-    fake_client.reply = lambda request: "word " * 500
-    old.room.findChild(QPushButton, "summary").click()
-    new = current(page)
-    qtbot.waitUntil(lambda: new.chat.is_streaming, timeout=5000)
-    new.chat.stop()
-    wait_done(qtbot, new, 2)
-    assert new.chat.messages[1].state == "stopped"
-    assert "And now?" in new.banner.text.text()
-    assert len(fake_client.requests) == 1
+    page.activateWindow()
+    view.composer.field.setFocus()
+    for use in (view.banner.button.click, view.banner.close_button.click):
+        view.composer.set_text("A question")
+        QTest.keyClick(view.composer.field, Qt.Key.Key_Return)
+        qtbot.waitUntil(view.banner.isVisible)
+        view.banner.button.setFocus()
+        use()
+        qtbot.waitUntil(lambda: not view.banner.isVisible() and view.composer.field.hasFocus())
 
 
 def test_the_settings_of_a_chat_are_what_its_requests_use(

@@ -8,7 +8,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.chat.chat_style import ChatStyle
+from app.chat.chat_style import MESSAGE_GAP, ChatStyle
 from app.chat.heights import Heights
 from app.chat.row import Live, Row
 from app.chat.transcript_view import TranscriptView
@@ -71,6 +71,17 @@ def test_only_what_is_near_the_viewport_is_laid_out(qtbot: QtBot, view: Transcri
 def test_a_conversation_opens_at_its_end(qtbot: QtBot, view: TranscriptView) -> None:
     show(qtbot, view, [message(n) for n in range(100)])
     assert view.verticalScrollBar().value() == view.verticalScrollBar().maximum() > 0
+
+
+def test_a_question_is_not_cut_for_empty_space_below_its_answer(
+    qtbot: QtBot, view: TranscriptView
+) -> None:
+    show(qtbot, view, [message(0), message(1)])
+    last = view.rows.row(1)
+    footer_end = view.rows.heights.top(1) + last.height - MESSAGE_GAP
+    view.resize(900, footer_end + MESSAGE_GAP + 4)  # a small tile, which just has room for both
+    settle(qtbot, view)
+    assert view.verticalScrollBar().maximum() == 0
 
 
 def test_what_is_read_holds_still_while_heights_become_exact(

@@ -2,8 +2,13 @@
 
 import msgspec
 import pytest
+from PySide6.QtWidgets import QApplication, QLabel
 
+from app.engine_service import EngineService
+from app.monitor.tiles import tiles_of
 from app.shell.status_figures import StatusFigures
+from app.shell.status_strip import StatusStrip
+from app.theme.theme import Theme
 from engine.engine_info import EngineStats
 
 ZERO = EngineStats(**dict.fromkeys(EngineStats.__struct_fields__, 0))
@@ -19,11 +24,23 @@ def test_rates_are_of_the_last_seconds_and_not_since_the_start() -> None:
     for tenth in range(1, 100):  # 10 s at 40 tokens/s, then idle
         now = figures.add(tenth / 10, 4 * tenth, stats(steps=tenth, fetched_bytes=10**6 * tenth))
     assert now.tokens_per_s == pytest.approx(40)
-    assert now.link_bytes_per_s == pytest.approx(10**7)
+    assert now.read_bytes_per_s == pytest.approx(10**7)
     for tenth in range(100, 150):
         now = figures.add(tenth / 10, 396, stats(steps=99, fetched_bytes=99 * 10**6))
     assert now.tokens_per_s == 0
-    assert now.link_bytes_per_s == 0
+    assert now.read_bytes_per_s == 0
+
+
+def test_reading_counts_pauses_and_is_not_called_what_the_monitor_calls_the_link(
+    qapp: QApplication, service: EngineService, theme: Theme
+) -> None:
+    strip = StatusStrip(service, theme)
+    names = [each.text() for each in strip.findChildren(QLabel)]
+    (link,) = [tile for tile in tiles_of(None) if tile.unit == "GB/s"]
+    assert "Reading" in names and link.name not in names
+    assert "pauses between reads included" in strip.reading.toolTip()
+    assert "while it reads" in link.tip
+    strip.deleteLater()
 
 
 def test_hit_rate_counts_joined_experts_as_needed_and_is_none_while_none_is() -> None:

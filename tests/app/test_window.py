@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -245,6 +246,30 @@ def test_live_settings_reach_the_engine(
     assert ("set_cache_size", CacheSize(fraction=0.5)) in fake_client.calls
     assert ("set_policy", "bevy+prefetch", False) in fake_client.calls
     assert fake_client.calls[-1][0] == "set_link"
+
+
+def test_a_chat_offers_the_last_model_by_the_name_that_the_chooser_has_for_it(
+    qtbot: QtBot,
+    open_window: Callable[[], MainWindow],
+    library: "ModelLibrary",
+    settings: "Settings",
+    fake_client: FakeClient,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    info = msgspec.structs.replace(model_info(tmp_path / "m.gguf"), name="A Name of Its Own")
+    library.add(info)
+    settings.set("last_model", info.path)
+    window = open_window()
+    window.show_page("chats")
+    view = window.pages.chats.tabs.current
+    assert view is not None
+    view.chat.send("A question")
+    qtbot.waitUntil(view.banner.isVisible)
+    assert view.banner.button.text() == "Load A Name of Its Own"
+    view.banner.button.click()
+    loaded = [call for call in fake_client.calls if call[0] == "load"]
+    assert [str(call[1]) for call in loaded] == [info.path]
 
 
 def test_the_strip_shows_speed_hits_and_cache_while_replies_stream(

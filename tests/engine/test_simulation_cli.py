@@ -73,6 +73,8 @@ def test_a_machine_fitted_to_another_model_is_told(
     ("args", "match"),
     [
         (["--machine", "m7"], "no machine m7"),
+        (["--machine", "missing.json"], "no file missing.json"),
+        (["--machine", "no/where"], "no file no/where"),
         (["--machine", "m6", "--policies", "bevy,best"], 'unknown policy "best"'),
         (["--machine", "m6", "--requests", "5"], "has 4 requests, not 5"),
         (["--machine", "m6", "--cache", "10%"], "need 12 slots"),

@@ -64,6 +64,18 @@ def test_what_the_source_does_not_know_is_left_out_with_its_reason() -> None:
     assert any("6, 8 requests: there are at most 4" in sentence for sentence in plan.left_out)
 
 
+def test_what_has_no_room_to_run_ahead_is_left_out_before_anything_runs() -> None:
+    source = FakeSource(QUICK)  # 384 experts, of which 8 requests choose 32 at a layer
+    scope = msgspec.structs.replace(QUICK, caches=(0.05, 0.3))
+    plan = make_plan(FIGURES, scope, source)
+    tight = {case.requests for case in plan.cases if case.cache.fraction == 0.05}
+    assert tight == {n for n in tight if n * 4 <= 0.05 * 384}
+    assert any(
+        "8 requests with 5% of the experts cached" in sentence and "need 9%" in sentence
+        for sentence in plan.left_out
+    )
+
+
 def test_figures_are_chosen_by_name() -> None:
     assert [figure.NAME for figure in chosen_figures(["link", "fig8"])] == ["fig8", "link"]
     assert chosen_figures(None) == list(FIGURES)
@@ -197,6 +209,7 @@ def test_the_command_measures_draws_and_goes_on(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(fake, "N_USED", 1)  # so that eight requests have room
     out = tmp_path / "study"
     command = quick(model, out, "--only", "fig8,fig10")
     add, made = StudyResults.add, 0
@@ -242,6 +255,24 @@ def test_wrong_usage_is_told_in_a_sentence(
 ) -> None:
     assert main(args) == 1
     assert words in capsys.readouterr().err
+
+
+def test_a_model_that_is_missing_leaves_no_folder_behind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new" / "study"
+    assert main(["figures", str(tmp_path / "missing.gguf"), "--out", str(out)]) == 1
+    assert "missing.gguf: cannot open" in capsys.readouterr().err
+    assert not out.parent.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_the_model_is_opened(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    out = tmp_path / "file" / "study"
+    assert main(["figures", str(tmp_path / "missing.gguf"), "--out", str(out)]) == 1
+    assert f"{tmp_path / 'file'} is a file" in capsys.readouterr().err
 
 
 def test_a_cache_of_bytes_is_no_share(capsys: pytest.CaptureFixture[str]) -> None:

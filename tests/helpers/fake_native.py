@@ -81,6 +81,7 @@ def inspect(path: str) -> dict[str, Any]:
         "context_length": 4096,
         "n_vocab": N_VOCAB,
         "expert_bytes": [RECORD_BYTES],
+        "experts_per_class": [N_LAYER * N_EXPERT],
         "experts_total_bytes": total,
         "other_bytes": 1000,
         "types": {"q4_0": total, "f32": 1000},

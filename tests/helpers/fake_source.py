@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from engine import errors
 from engine.bench_plan import BenchCase
+from engine.room import least_share
 from engine.simulation.routing_trace import RoutingTrace
 from engine.study.estimate import ModelSize
 from engine.study.results import CaseResult, Kind, Origin, StepColumns
@@ -56,6 +57,9 @@ class FakeSource:
     def check(self, policy: str) -> None:
         if self._known is not None and policy not in self._known:
             raise errors.InvalidRequestError(f'unknown policy "{policy}"')
+
+    def share_for(self, n_requests: int) -> float:
+        return least_share(n_requests, N_USED, [N_LAYER * N_EXPERT])
 
     def run(self, case: BenchCase, stepped: Stepped) -> CaseResult:
         stepped(1)
