@@ -1,0 +1,85 @@
+"""Reads the tables and forms in data/.
+
+A table has a header and one row per line, cells parted by `|`; a cell with `;` is a list.
+Forms are sections, `## name`, of lines that open with one of
+    ?  a question that names what it is about
+    ~  the same asked about what was just spoken of
+    =  an answer
+    +  a sentence that adds to an answer, about "they" or "it"
+Lines that open with `#` and a space are remarks.
+"""
+
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from recipe.corpus.grammar import Value
+
+DATA = Path(__file__).parent / "data"
+Row = dict[str, Value]
+
+
+@dataclass
+class Section:
+    """The forms of one thing that can be asked."""
+
+    name: str
+    questions: list[str] = field(default_factory=list)
+    follow_ups: list[str] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+    additions: list[str] = field(default_factory=list)
+
+    def list_for(self, mark: str) -> list[str]:
+        """The list that lines opening with `mark` belong to."""
+        return {
+            "?": self.questions,
+            "~": self.follow_ups,
+            "=": self.answers,
+            "+": self.additions,
+        }[mark]
+
+
+def _lines(name: str) -> list[str]:
+    text = (DATA / name).read_text(encoding="ascii")
+    return [line.strip() for line in text.splitlines() if line.strip() and line[:2] != "# "]
+
+
+@cache
+def table(name: str) -> tuple[Row, ...]:
+    """The rows of data/`name`; empty cells are left out. Raises ValueError if one is ragged."""
+    header, *lines = ([cell.strip() for cell in line.split("|")] for line in _lines(name))
+    rows = []
+    for cells in lines:
+        if len(cells) != len(header):
+            raise ValueError(f"{name}: {len(cells)} cells, not {len(header)}: {cells[0]}")
+        rows.append({k: _value(cell) for k, cell in zip(header, cells, strict=True) if cell})
+    return tuple(rows)
+
+
+def _value(cell: str) -> Value:
+    if ";" not in cell:
+        return cell
+    return tuple(part.strip() for part in cell.split(";") if part.strip())
+
+
+@cache
+def names(group: str) -> tuple[str, ...]:
+    """The names of `group` in data/names.table. Raises StopIteration if there is none."""
+    items = next(row["items"] for row in table("names.table") if row["name"] == group)
+    assert isinstance(items, tuple)
+    return items
+
+
+@cache
+def sections(name: str) -> tuple[Section, ...]:
+    """The sections of data/`name`. Raises ValueError at a line that opens with no mark."""
+    found: list[Section] = []
+    for line in _lines(name):
+        mark, _, rest = line.partition(" ")
+        if mark == "##":
+            found.append(Section(rest.strip()))
+        elif mark in {"?", "~", "=", "+"} and found:
+            found[-1].list_for(mark).append(rest.strip())
+        else:
+            raise ValueError(f"{name}: no mark: {line}")
+    return tuple(found)

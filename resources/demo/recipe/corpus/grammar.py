@@ -1,0 +1,98 @@
+"""English in small: plurals, articles, lists, and templates with choices and slots.
+
+A template holds choices, `[one|another|]`, which nest, and slots, `{name}`. A slot may carry a
+word before its name that says how to write the value: `{a name}` with its article, `{s name}` in
+the plural, `{one foods}` a member of a list, `{or foods}` the list joined with "or". A list is
+joined with "and", in random order. `@` inside a value stands for what the text is about.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from random import Random
+
+Value = str | tuple[str, ...]
+
+IRREGULAR = {
+    **{"mouse": "mice", "goose": "geese", "foot": "feet", "tooth": "teeth", "man": "men"},
+    **{"woman": "women", "child": "children", "person": "people", "ox": "oxen", "leaf": "leaves"},
+    **{"knife": "knives", "wolf": "wolves", "shelf": "shelves", "loaf": "loaves", "life": "lives"},
+    **{"calf": "calves", "half": "halves", "scarf": "scarves", "thief": "thieves", "wife": "wives"},
+    **{"elf": "elves", "potato": "potatoes", "tomato": "tomatoes", "hero": "heroes"},
+    **{"echo": "echoes", "cactus": "cacti", "sheep": "sheep", "fish": "fish", "deer": "deer"},
+    **{"moose": "moose", "salmon": "salmon", "reindeer": "reindeer", "bison": "bison"},
+    **{"mango": "mangoes", "volcano": "volcanoes", "hoof": "hooves", "squid": "squid"},
+}
+SILENT_H = ("hour", "honest", "honour", "heir")
+YOU_SOUND = ("uni", "use", "usu", "eu", "one", "ukulele")
+
+_SLOT = re.compile(r"\{(?:(\w+) )?(\w+)\}")
+_CHOICE = re.compile(r"\[([^\[\]]*)\]")
+
+
+def plural(noun: str) -> str:
+    """The plural of a noun; of a compound, the plural of its last word."""
+    head, _, last = noun.rpartition(" ")
+    if last in IRREGULAR:
+        made = IRREGULAR[last]
+    elif re.search(r"(s|x|z|ch|sh)$", last):
+        made = last + "es"
+    elif re.search(r"[^aeiou]y$", last):
+        made = last[:-1] + "ies"
+    else:
+        made = last + "s"
+    return f"{head} {made}" if head else made
+
+
+def article(phrase: str) -> str:
+    """ "a" or "an", by sound."""
+    word = phrase.lower()
+    if word.startswith(SILENT_H):
+        return "an"
+    return "an" if word[0] in "aeiou" and not word.startswith(YOU_SOUND) else "a"
+
+
+def join(items: Sequence[str], word: str = "and") -> str:
+    """ "a", "a and b", "a, b and c"."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {word} {items[-1]}"
+
+
+def capitalise(text: str) -> str:
+    """`text` with a capital at the start of each sentence and line."""
+    return re.sub(r"(^|[.!?] |\n)([a-z])", lambda m: m[1] + m[2].upper(), text)
+
+
+def slots(template: str) -> set[str]:
+    """Names of the slots that `template` has."""
+    return {match[2] for match in _SLOT.finditer(template)}
+
+
+def expand(
+    template: str, rng: Random, values: Mapping[str, Value] | None = None, subject: str = "it"
+) -> str:
+    """One text that `template` stands for. `subject` replaces `@`.
+
+    Raises KeyError for a slot without a value.
+    """
+    known = values or {}
+
+    def filled(match: re.Match[str]) -> str:
+        how, value = match[1], known[match[2]]
+        if isinstance(value, tuple):
+            if how == "one":
+                return rng.choice(value)
+            return join(rng.sample(value, len(value)), "or" if how == "or" else "and")
+        if how == "a":
+            return f"{article(value)} {value}"
+        if how == "s":
+            return plural(value)
+        return value
+
+    text = _SLOT.sub(filled, template) if "{" in template else template
+    while "[" in text:
+        text = _CHOICE.sub(lambda m: rng.choice(m[1].split("|")), text)
+    text = text.replace("@", subject)
+    text = re.sub(r" +", " ", text).strip()
+    text = re.sub(r" ([.,!?])", r"\1", text).replace("\\n", "\n")
+    return capitalise(text)

@@ -1,0 +1,129 @@
+"""The mixture of topics, and the conversations made from it."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from random import Random
+
+from recipe.corpus.comparisons import ComparisonTopic
+from recipe.corpus.entities import EntityTopic
+from recipe.corpus.lists import ListTopic
+from recipe.corpus.numbers import NumberTopic
+from recipe.corpus.poems import PoemTopic
+from recipe.corpus.prompts import held_out_prompts
+from recipe.corpus.scripts import ScriptTopic
+from recipe.corpus.split import is_held_out, normalised
+from recipe.corpus.stories import StoryTopic
+from recipe.corpus.turn import Conversation, Exchange, Thread, Turn
+from recipe.corpus.unknown import UnknownTopic
+from recipe.corpus.wording import typed
+from recipe.corpus.words import WordTopic
+
+SMALLTALK = ScriptTopic("smalltalk", 0.15)
+
+STORIES = StoryTopic()
+POEMS = PoemTopic()
+ANIMALS = EntityTopic("animals", plural_subject=True)
+# Topic and its share of threads.
+MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
+    (SMALLTALK.thread, 6),
+    (ScriptTopic("identity", 0.4).thread, 8),
+    (ScriptTopic("runahead", 0.4).thread, 4),
+    (ScriptTopic("advice", 0.25).thread, 7),
+    (ANIMALS.thread, 18),
+    (EntityTopic("countries", plural_subject=False).thread, 8),
+    (EntityTopic("cities", plural_subject=False).thread, 4),
+    (EntityTopic("space", plural_subject=False).thread, 4),
+    (EntityTopic("plants", plural_subject=True).thread, 6),
+    (EntityTopic("objects", plural_subject=True).thread, 6),
+    (EntityTopic("foods", plural_subject=False).thread, 5),
+    (EntityTopic("recipes", plural_subject=False).thread, 4),
+    (EntityTopic("colours", plural_subject=False).thread, 2),
+    (ScriptTopic("nature", 0.35).thread, 7),
+    (UnknownTopic().thread, 9),
+    (STORIES.thread, 8),
+    (POEMS.thread, 3),
+    (ComparisonTopic().thread, 4),
+    (ListTopic().thread, 5),
+    (WordTopic().thread, 5),
+    (NumberTopic().thread, 2),
+)
+
+# What the model may offer, and what makes it.
+OFFERS: dict[str, Callable[[Random], Thread]] = {
+    "a story": STORIES.thread,
+    "poem": POEMS.thread,
+    "an animal": ANIMALS.thread_about,
+}
+
+SYSTEM_PROMPTS = (
+    "You are a helpful assistant.",
+    "You are a helpful and friendly assistant.",
+    "You are a friendly model. Answer briefly.",
+    "Answer in plain English.",
+    "Be brief.",
+    "You are a tiny demo model. Answer in short sentences.",
+    "Answer the question.",
+    "You are a kind teacher.",
+)
+
+
+def conversations(split: str, seed: int, count: int | None = None) -> Iterator[Conversation]:
+    """Conversations of `split`, "train" or "held-out": `count` of them, else without end.
+
+    The same seed gives the same ones. No combination of topic, entity, aspect and wording that is
+    held out occurs in "train", nor does any prompt of `held_out_prompts()`; each conversation of
+    "held-out" has at least one such combination. Raises ValueError for another split.
+    """
+    if split not in ("train", "held-out"):
+        raise ValueError(f'the splits are "train" and "held-out", not "{split}"')
+    return islice(_endless(split, Random(f"{split} {seed}")), count)
+
+
+def _endless(split: str, rng: Random) -> Iterator[Conversation]:
+    openings = {normalised(prompt[0]) for prompt in held_out_prompts()}
+    while True:
+        thread = _thread(rng)
+        if any(is_held_out(exchange.key) for exchange in thread) != (split == "held-out"):
+            continue
+        conversation = _conversation(thread, rng)
+        if not any(t.role == "user" and normalised(t.text) in openings for t in conversation):
+            yield conversation
+
+
+def _thread(rng: Random) -> Thread:
+    """Exchanges of one topic or two, at times with a greeting before and thanks after."""
+    makers = [maker for maker, _ in MIXTURE]
+    weights = [weight for _, weight in MIXTURE]
+    thread: Thread = []
+    if rng.random() < 0.07:
+        thread.append(SMALLTALK.exchange(SMALLTALK.named("hello"), rng, follows=False))
+    maker = rng.choices(makers, weights)[0]
+    thread += maker(rng)
+    thread += _taken(thread[-1].answer, rng)
+    if rng.random() < 0.22 and len(thread) < 5:
+        thread += rng.choices(makers, weights)[0](rng)
+    if rng.random() < 0.08:
+        thread.append(SMALLTALK.exchange(SMALLTALK.named("thanks"), rng, follows=True))
+    if rng.random() < 0.04:
+        thread.append(SMALLTALK.exchange(SMALLTALK.named("bye"), rng, follows=True))
+    return thread
+
+
+def _taken(answer: str, rng: Random) -> Thread:
+    """At times the user says yes to what `answer` offers."""
+    question = answer.rsplit(". ", 1)[-1]
+    made = next((make for offer, make in OFFERS.items() if offer in question), None)
+    if made is None or not question.endswith("?") or rng.random() < 0.4:
+        return []
+    yes = rng.choice(("Yes", "Yes, please.", "Yes please", "Sure!", "OK", "Please do.", "Why not?"))
+    return [Exchange(f"offers/{yes}", yes, made(rng)[0].answer)]
+
+
+def _conversation(thread: list[Exchange], rng: Random) -> Conversation:
+    turns = []
+    if rng.random() < 0.06:
+        turns.append(Turn("system", rng.choice(SYSTEM_PROMPTS)))
+    for i, exchange in enumerate(thread):
+        turns.append(Turn("user", typed(exchange.question, rng, follows=i > 0)))
+        turns.append(Turn("assistant", exchange.answer))
+    return tuple(turns)
