@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 MODEL ?= build/bench/qwen3-30b-a3b-12l-q4_0.gguf
+DEMO := build/demo
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
 export PYTHON
@@ -21,7 +22,7 @@ SYSTEM := $(VENV)/.system
 BUILD_DEPS := $(VENV)/.build-deps
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help setup run test lint format test-native test-python sanitize bench bench-app bench-llama screenshots clean
+.PHONY: help setup run test lint format test-native test-python sanitize bench bench-app bench-llama screenshots demo-model clean
 .DEFAULT_GOAL := help
 
 help:
@@ -35,6 +36,7 @@ help:
 	@echo "make bench-app    measure how quick the window is, while 16 chats stream"
 	@echo "make bench-llama  measure against llama.cpp itself, all weights in memory"
 	@echo "make screenshots  every page of the window, light and dark, into docs/screenshots"
+	@echo "make demo-model   make the demo model again, from its data to its card (about two hours on two cores)"
 	@echo "make clean        remove build/ (and $(VENV) with it: make clean VENV_TOO=1)"
 
 setup: $(INSTALLED)
@@ -105,6 +107,18 @@ bench-llama: $(INSTALLED) $(MODEL)
 # With the real engine and the demo model, on a screen that exists in memory only.
 screenshots: $(INSTALLED)
 	xvfb-run -a -s "-screen 0 2560x1440x24" $(BIN)/python -m tests.helpers.screenshots docs/screenshots
+
+# In an environment of its own; what lies between (data, checkpoints) is kept in build/demo, so that it
+# can be stopped and goes on.
+demo-model: $(INSTALLED) $(DEMO)/venv/.installed
+	PYTHONPATH=resources/demo $(DEMO)/venv/bin/python -m recipe.build $(DEMO) resources/demo/demo.gguf
+	PYTHONPATH=resources/demo $(BIN)/python -m recipe.evaluate resources/demo/demo.gguf $(DEMO) $(DEMO)/results.json
+	PYTHONPATH=resources/demo $(BIN)/python -m recipe.card $(DEMO)/results.json $(DEMO)/settings.json resources/demo/README.md
+
+$(DEMO)/venv/.installed: resources/demo/recipe/requirements.txt | $(SYSTEM)
+	"$(PYTHON)" -m venv $(DEMO)/venv
+	$(DEMO)/venv/bin/python -m pip install --quiet --requirement $<
+	@touch $@
 
 # Qwen3-30B-A3B's layer shape, 12 layers.
 build/bench/%.gguf: | $(INSTALLED)

@@ -1,0 +1,80 @@
+"""Everything from nothing: data, tokenizer, rows, training, GGUF.
+
+Evaluation and card come after it, where Runahead is installed. What is there already is not made
+again, and training goes on where it was stopped.
+"""
+
+import argparse
+import json
+from itertools import islice
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from recipe.convert import write_gguf
+from recipe.corpus import conversations
+from recipe.model import RouterLosses
+from recipe.packing import pack_rows
+from recipe.shape import Shape
+from recipe.tokenizer import load_tokenizer, train_tokenizer
+from recipe.train import LATE_LOSSES, Settings, load_values, train
+
+_TOKENIZER_SEED, _ROWS_SEED = 1, 3
+_N_TOKENIZER = 30_000  # conversations
+SHORT, LONG = 256, 512  # tokens of a row
+
+
+def build(folder: Path, model: Path, settings: Settings) -> None:
+    """Make the model, keeping what lies between in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = _tokenizer(folder / "tokenizer.json")
+    _make_rows(folder, tokenizer, settings)
+    final = folder / "final.pt"
+    if not final.exists():
+        train(folder, settings)
+    write_gguf(model, load_values(final), tokenizer)
+    about = {
+        "n_step": settings.n_step,
+        "again_steps": settings.again_steps,
+        "again_scale": settings.again_scale,
+        "batch_tokens": settings.batch_tokens,
+        "decay_share": settings.decay_share,
+        "balance": RouterLosses().balance,
+        "late_balance": LATE_LOSSES.balance,
+        "balanced_share": settings.balanced_share,
+    }
+    (folder / "settings.json").write_text(json.dumps(about) + "\n", encoding="utf-8")
+
+
+def _tokenizer(path: Path) -> Tokenizer:
+    if not path.exists():
+        corpus = islice(conversations("train", _TOKENIZER_SEED), _N_TOKENIZER)
+        train_tokenizer(corpus, Shape().n_vocab).save(str(path))
+    return load_tokenizer(path)
+
+
+def _make_rows(folder: Path, tokenizer: Tokenizer, settings: Settings) -> None:
+    """As many as training reads, so that it sees each once."""
+    n_short = settings.n_short_step * (settings.batch_tokens // SHORT)
+    n_long = (settings.n_all_steps - settings.n_short_step) * (settings.batch_tokens // LONG)
+    for name, n_token, n_row, seed in (
+        ("short", SHORT, n_short, _ROWS_SEED),
+        ("long", LONG, n_long, _ROWS_SEED + 1),
+    ):
+        path = folder / f"{name}.npz"
+        if not path.exists():
+            pack_rows(tokenizer, conversations("train", seed), n_token, n_row).save(path)
+
+
+def main() -> None:
+    """Build the model that ships."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="for what lies between: rows, checkpoints, log")
+    parser.add_argument("model", type=Path, help="the GGUF")
+    parser.add_argument("--steps", type=int, default=Settings.n_step)
+    arguments = parser.parse_args()
+    build(arguments.folder, arguments.model, Settings(n_step=arguments.steps))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""The model card, written from what evaluation found."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from recipe.shape import Shape
+
+# With places for figures; the replies follow it.
+_TEXT = Path(__file__).with_suffix(".md")
+
+
+def card(results: dict[str, Any], settings: dict[str, Any]) -> str:
+    """The card as Markdown."""
+    shape = Shape()
+    experts = results["experts"]
+    perplexity = results["perplexity"]
+    effective = experts["effective_experts"]
+    hits = experts["lfu_hit"]
+    filled = _TEXT.read_text(encoding="utf-8").format(
+        file_mb=results["file_bytes"] / 1e6,
+        n_layer=shape.n_layer,
+        n_embd=shape.n_embd,
+        n_head=shape.n_head,
+        n_head_kv=shape.n_head_kv,
+        head_dim=shape.head_dim,
+        n_expert=shape.n_expert,
+        n_used=shape.n_expert_used,
+        n_vocab=shape.n_vocab,
+        n_parameter=shape.n_parameter(shape.n_expert) / 1e6,
+        n_active=shape.n_parameter(shape.n_expert_used) / 1e6,
+        n_train_million=perplexity["n_train_token"] / 1e6,
+        n_conversation=perplexity["n_conversation"],
+        n_token=perplexity["n_token"],
+        model=perplexity["model"],
+        trigram=perplexity["trigram"],
+        unigram=perplexity["unigram"],
+        n_request=experts["n_request"],
+        n_expert_step=experts["n_step"],
+        n_expert_total=shape.n_expert * shape.n_layer,
+        record_kb=experts["record_bytes"] / 1e3,
+        effective_low=min(effective),
+        effective_high=max(effective),
+        never_used=experts["never_used"],
+        shares=" | ".join(f"{float(share):.0%}" for share in hits),
+        rules=" --- |" * len(hits),
+        hits=" | ".join(f"{hit:.0%}" for hit in hits.values()),
+        recall=experts["next_router_recall"],
+        repeat=experts["repeat_share"],
+        n_prompt=len(results["replies"]),
+        n_same=results["llama_cpp"].count(None),
+        apart=_apart([gap for gap in results["llama_cpp"] if gap is not None]),
+        again=_again(settings),
+        **settings,
+    )
+    return filled + "".join(_conversations(results["replies"]))
+
+
+def _again(settings: dict[str, Any]) -> str:
+    if not settings["again_steps"]:
+        return ""
+    return f", then once more from {settings['again_scale']:.0%} of it in {settings['again_steps']}"
+
+
+def _apart(gaps: list[float]) -> str:
+    if not gaps:
+        return ""
+    return f"; in the others its choice and ours were {max(gaps):.2g} apart in logits at most"
+
+
+def _conversations(replies: list[dict[str, Any]]) -> Iterator[str]:
+    for number, answered in enumerate(replies, 1):
+        yield f"\n### {number}\n"
+        for turn, question in enumerate(answered["prompt"]):
+            yield f"\n**{_inline(question)}**\n"
+            for temperature in ("0.0", "0.7"):
+                said = answered[temperature]
+                cut = "" if said["ends"][turn] == "stop" else " *(cut off)*"
+                yield f"\n- {float(temperature):g}: {_inline(said['replies'][turn])}{cut}"
+            yield "\n"
+
+
+def _inline(text: str) -> str:
+    """On one line, with Markdown's signs taken literally."""
+    for sign in "\\`*_<>#|[]":
+        text = text.replace(sign, f"\\{sign}")
+    return " / ".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def main() -> None:
+    """Write the card."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("settings", type=Path)
+    parser.add_argument("card", type=Path)
+    arguments = parser.parse_args()
+    results = json.loads(arguments.results.read_text(encoding="utf-8"))
+    settings = json.loads(arguments.settings.read_text(encoding="utf-8"))
+    arguments.card.write_text(card(results, settings), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
