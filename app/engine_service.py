@@ -173,10 +173,6 @@ class EngineService(QObject):
         """Build a model's expert pack; the job's number."""
         return self._started(self._jobs.pack(path, pack_path))
 
-    def make_demo(self) -> int:
-        """Make the small demo model; the job's number."""
-        return self._started(self._jobs.make_demo())
-
     def cancel_job(self, job: int) -> None:
         """Stop a job; `job_failed` follows with cancelled set."""
         self._jobs.cancel(job)  # type: ignore[arg-type]  # a JobId

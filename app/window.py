@@ -16,6 +16,7 @@ from app.engine_service import EngineService
 from app.language import tr
 from app.reply import Reply
 from app.shell.banner_area import BannerArea
+from app.shell.demo_chats import DemoChats
 from app.shell.drop_target import DropTarget
 from app.shell.header import Header
 from app.shell.model_chooser import ModelChooser
@@ -68,6 +69,7 @@ class MainWindow(QMainWindow):
         self._n_streaming = 0
         self._unsaved = ""  # why something of the conversations is not on disk yet
         self.opener = ModelOpener(service, library, settings, self)
+        self.demo_chats = DemoChats(service, self.opener)
         self.pages = Pages(service, conversations, library, settings, theme, self.opener)
         self.rail = NavigationRail([(p.name, p.text, p.icon) for p in PAGES], theme)
         self.header = Header(ModelChooser(service, library, self.opener, theme), theme)
@@ -184,6 +186,8 @@ class MainWindow(QMainWindow):
         self.pages.conversation_wanted.connect(self.open_conversation)
         self.pages.model_wanted.connect(self._on_model_wanted)
         self.pages.restart_wanted.connect(self.restart)
+        self.pages.demo_chats_wanted.connect(self.demo_chats.start)
+        self.demo_chats.ready.connect(self._on_demo_chats_ready)
         self.pages.chats_replaced.connect(self.area.refresh)
         self.opener.demo_ended.connect(self._on_demo_ended)
         self._service.reply_started.connect(self._on_reply_started)
@@ -263,9 +267,13 @@ class MainWindow(QMainWindow):
         else:
             self.header.chooser.open_menu()
 
+    def _on_demo_chats_ready(self, questions: list[str]) -> None:
+        self.show_page("chats")
+        self.pages.chats.begin_chats(questions)
+
     def _on_demo_ended(self, why: str) -> None:
         if why and self.page != "chats":
-            self.banners.notice(tr("The demo model could not be made"), why, kind="danger")
+            self.banners.notice(tr("The demo model cannot be opened"), why, kind="danger")
 
     def _on_unsaved(self, sentence: str) -> None:
         self._unsaved = sentence

@@ -1,36 +1,46 @@
-"""The demo model: small, made up, and enough to see the engine at work with nothing downloaded."""
+"""The demo model that ships with Runahead: tiny, of our own making, there without a download.
+
+Its card, resources/demo/README.md, says what it is and how it was made.
+"""
 
 from pathlib import Path
 
-from engine import errors, folders, native
+from engine import errors
+from engine.cache_size import CacheSize
+from engine.link_speed import LinkSpeed
+
+# It is so small that any disk reads its experts at once. At this pace, which is said beside every
+# figure, the link is what limits it, as with a large model, and its text can be watched.
+DEMO_LINK = LinkSpeed.parse("50MB/s")
+DEMO_CACHE = CacheSize(fraction=0.3)
+DEMO_THREADS = 1  # on so small a model a second one would only wait
+
+# Four chats about what it knows, each as the user's turns in order.
+DEMO_CHATS = (
+    ("What are you?", "What can we talk about?", "What is Runahead?"),
+    ("Tell me a short story about a fox.", "Another one, please.", "Thank you!"),
+    ("Tell me about owls.", "What do they eat?", "Where do they live?"),
+    ("How do I make pancakes?", "How long does it take?", "How can I sleep better?"),
+)
 
 
-def demo_model(progress: native.Progress | None = None) -> Path:
-    """The demo model's file; made now (stage "write") unless it is there.
+# Where it lies beside the package once that is installed, and in a checkout.
+_PLACES = (
+    Path(__file__).parent / "demo" / "demo.gguf",
+    Path(__file__).parents[1] / "resources" / "demo" / "demo.gguf",
+)
 
-    Its weights are random, so its text is nonsense. Raises StorageError, OutOfSpaceError, or
-    Cancelled when `progress` returned False; then nothing is left.
-    """
-    from engine.bench_models.errors import BenchModelError
-    from engine.bench_models.make_model import make_model
 
-    path = folders.models() / "demo.gguf"
-    if path.exists():
-        return path
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # A second to make, yet large enough that reading and computing both take time.
-        make_model(
-            path,
-            like="tiny",
-            n_layer=8,
-            n_expert=32,
-            n_embd=512,
-            n_ff_exp=512,
-            progress=progress,
-        )
-    except BenchModelError as error:
-        raise errors.from_native(error.args) from error
-    except OSError as error:
-        raise errors.from_os(error, f"{path} cannot be made") from error
-    return path
+def demo_model() -> Path:
+    """The demo model's file. Raises StorageError when this installation has none."""
+    for path in _PLACES:
+        if path.is_file():
+            return path
+    raise errors.StorageError(
+        "The demo model is missing from this installation.", "Install Runahead again."
+    )
+
+
+def is_demo_model(path: Path) -> bool:
+    """Whether this file is the demo model."""
+    return path in _PLACES

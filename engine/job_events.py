@@ -23,10 +23,10 @@ class JobProgress(msgspec.Struct, frozen=True):
 
 
 class JobDone(msgspec.Struct, frozen=True):
-    """The job's result: ModelInfo of inspect, PackFile of pack, the path as str of make_demo."""
+    """The job's result: ModelInfo of inspect, PackFile of pack."""
 
     job: JobId
-    result: ModelInfo | PackFile | str
+    result: ModelInfo | PackFile
 
 
 class JobFailed(msgspec.Struct, frozen=True):

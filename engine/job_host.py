@@ -11,7 +11,6 @@ from typing import assert_never
 import msgspec
 
 from engine import errors
-from engine.demo_model import demo_model
 from engine.model_info import inspect_model
 from engine.pack import build_pack, pack_path, why_unusable
 from engine.process import guard
@@ -24,8 +23,6 @@ from engine.protocol import (
     Job,
     JobCommand,
     JobReport,
-    Made,
-    MakeDemo,
     Pack,
     Packed,
     Progress,
@@ -59,8 +56,6 @@ class JobHost:
                 return Inspected(inspect_model(job.path))
             case Pack():
                 return self._pack(job)
-            case MakeDemo():
-                return Made(str(demo_model(self._progress)))
             case _:
                 assert_never(job)
 

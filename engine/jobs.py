@@ -17,8 +17,6 @@ from engine.protocol import (
     Inspected,
     Job,
     JobReport,
-    Made,
-    MakeDemo,
     Pack,
     Packed,
     Progress,
@@ -35,8 +33,8 @@ __all__ = [
 ]
 
 HOST = "engine.job_host"
-# Of one kind at a time; more wait. Packs and made models keep a disk busy for long.
-_MOST: dict[type[Job], int] = {Inspect: 2, Pack: 1, MakeDemo: 1}
+# Of one kind at a time; more wait. Packs keep a disk busy for long.
+_MOST: dict[type[Job], int] = {Inspect: 2, Pack: 1}
 _MEMORY_HINT = "Close other programs, and try again."
 _FILE_HINT = "The file may be damaged or incomplete: download it again, or choose another."
 
@@ -54,16 +52,11 @@ class _Task:
         """REQUIRES: the child said nothing of the job's end, and will not."""
         if self.cancelled:
             return JobFailed(self.job, "Cancelled", cancelled=True)
-        what = {
-            Inspect: "Reading the model file",
-            Pack: "Packing the model",
-            MakeDemo: "Making the demo model",
-        }[type(self.command)]
+        what = "Packing the model" if isinstance(self.command, Pack) else "Reading the model file"
         hint = _MEMORY_HINT if child.ran_out_of_memory else _FILE_HINT
-        if isinstance(self.command, MakeDemo):
-            hint = _MEMORY_HINT
-        path = "" if isinstance(self.command, MakeDemo) else f" ({self.command.path})"
-        return JobFailed(self.job, f"{what} failed{path}: {child.why_it_died()}", hint)
+        return JobFailed(
+            self.job, f"{what} failed ({self.command.path}): {child.why_it_died()}", hint
+        )
 
 
 class JobRunner:
@@ -90,10 +83,6 @@ class JobRunner:
         In its usual place, or where `pack_path` says, unless something else lies there.
         """
         return self._add(Pack(str(path), str(pack_path or "")))
-
-    def make_demo(self) -> JobId:
-        """Make the small demo model unless it is there: JobProgress, JobDone with its path."""
-        return self._add(MakeDemo())
 
     def cancel(self, job: JobId) -> None:
         """Stop a job soon; JobFailed(cancelled=True) follows. Ended ones are ignored."""
@@ -167,8 +156,6 @@ class JobRunner:
                     self._end(task, JobDone(task.job, report.model))
                 case Packed():
                     self._end(task, JobDone(task.job, report.pack))
-                case Made():
-                    self._end(task, JobDone(task.job, report.path))
                 case _:
                     assert_never(report)
             return

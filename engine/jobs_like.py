@@ -15,9 +15,6 @@ class JobRunnerLike(Protocol):
     def pack(self, path: Path, pack_path: Path | None = None) -> JobId:
         """Build a model's expert pack (in its usual place): JobProgress, JobDone with PackFile."""
 
-    def make_demo(self) -> JobId:
-        """Make the small demo model unless it is there: JobProgress, JobDone with its path."""
-
     def cancel(self, job: JobId) -> None:
         """Stop a job soon; JobFailed(cancelled=True) follows. Ended ones are ignored."""
 

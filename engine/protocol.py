@@ -105,11 +105,7 @@ class Pack(msgspec.Struct, frozen=True, tag=True):
     pack_path: str
 
 
-class MakeDemo(msgspec.Struct, frozen=True, tag=True):
-    """Answer with Made."""
-
-
-Job = Inspect | Pack | MakeDemo
+Job = Inspect | Pack
 JobCommand = Stop | Job
 
 
@@ -182,10 +178,4 @@ class Packed(msgspec.Struct, frozen=True, tag=True):
     pack: PackFile
 
 
-class Made(msgspec.Struct, frozen=True, tag=True):
-    """The model is there."""
-
-    path: str
-
-
-JobReport = Progress | Failed | Inspected | Packed | Made
+JobReport = Progress | Failed | Inspected | Packed

@@ -1,6 +1,6 @@
 """ChatPage: all chats at the left, the open ones beside."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
@@ -30,9 +30,11 @@ class ChatPage(QWidget):
 
     Signals:
         model_wanted: A person wants to send, and no model is loaded that could answer.
+        demo_chats_wanted: Four chats with the demo model, please.
     """
 
     model_wanted = Signal()
+    demo_chats_wanted = Signal()
 
     def __init__(
         self,
@@ -110,6 +112,7 @@ class ChatPage(QWidget):
             view.room_chosen.connect(self._on_room_chosen)
             view.load_asked.connect(self._on_load_asked)
             view.settings_asked.connect(self._on_settings_asked)
+            view.demo_chats_asked.connect(self.demo_chats_wanted)
             self.tabs.add(conversation_id, _title(conversation), view)
             self.tabs.set_streaming(conversation_id, self.chats.is_streaming(conversation_id))
         self.tabs.select(conversation_id)
@@ -129,6 +132,18 @@ class ChatPage(QWidget):
             system_prompt=self._settings.get("system_prompt"), preset=self._settings.get("preset")
         )
         self.open_conversation(made.id)
+
+    def begin_chats(self, questions: Sequence[str]) -> None:
+        """Ask each question in a chat of its own, all at once, and show these side by side."""
+        begun = []
+        for question in questions:
+            self.new_chat()
+            view = self.tabs.current
+            assert view is not None
+            view.chat.send(question)
+            begun.append(view.chat.id)
+        self.tabs.tile_button.setChecked(True)
+        self.tabs.select(begun[0])
 
     def close_chat(self, conversation_id: str) -> None:
         """Close a tab; what streams there goes on. An empty chat is not kept."""

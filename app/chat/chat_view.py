@@ -25,6 +25,7 @@ from app.chat.chat import Chat
 from app.chat.chat_style import COLUMN
 from app.chat.composer import Composer
 from app.chat.context_counter import ContextCounter
+from app.chat.empty_chat import EmptyChat
 from app.chat.find_bar import FindBar
 from app.chat.room_choice import RoomChoice
 from app.chat.sampling_choice import chosen
@@ -35,7 +36,6 @@ from app.language import tr
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
 from app.widgets.announce import announce
 from app.widgets.banner import Banner
-from app.widgets.empty_state import EmptyState
 from app.widgets.labels import ElidedLabel, set_kind
 from engine.engine_state import EngineState
 
@@ -58,12 +58,14 @@ class ChatView(QFrame):
         room_chosen: How to go on when the context is full. arg: "summary" or "trim".
         load_asked: A model shall be loaded.
         settings_asked: The chat's settings shall be shown or hidden.
+        demo_chats_asked: Four chats with the demo model, please.
     """
 
     conversation_made = Signal(object)
     room_chosen = Signal(str)
     load_asked = Signal()
     settings_asked = Signal()
+    demo_chats_asked = Signal()
 
     def __init__(self, chat: Chat, theme: Theme, last_title: Callable[[], str] = str):
         super().__init__()
@@ -83,12 +85,7 @@ class ChatView(QFrame):
         self.banner = Banner(theme)
         self.banner.returns_focus_to = self.composer.field
         self.room = RoomChoice(theme)
-        self._empty = EmptyState(
-            tr("What shall we talk about?"),
-            tr("Several chats can run at once: open another tab while this one answers."),
-            theme=theme,
-            icon="chat",
-        )
+        self._empty = EmptyChat(theme)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.transcript)
@@ -97,6 +94,7 @@ class ChatView(QFrame):
         self._connect()
         self.composer.set_text(chat.conversation.draft)
         self.update_settings()
+        self._empty.show_state(chat.service.state, chat.settings.get("last_model"))
         self._show_page()
 
     def _lay_out(self) -> None:
@@ -131,6 +129,7 @@ class ChatView(QFrame):
         chat.room_needed.connect(self._on_room_needed)
         chat.service.state_changed.connect(self._on_state_changed)
         chat.settings.changed.connect(self._on_setting_changed)
+        self._empty.second_acted.connect(self.demo_chats_asked)
         composer.sent.connect(self._on_sent)
         composer.stopped.connect(chat.stop)
         composer.edited.connect(self._on_edited)
@@ -306,6 +305,7 @@ class ChatView(QFrame):
     def _on_state_changed(self, state: EngineState) -> None:
         if state.phase in ("loading", "ready"):
             self.banner.hide()
+        self._empty.show_state(state, self.chat.settings.get("last_model"))
 
     def _on_setting_changed(self, name: str) -> None:
         if name in ("presets", "preset"):

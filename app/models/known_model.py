@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.models.choices import ModelChoices
+from app.models.choices import ModelChoices, first_choices
 from app.models.kv_size import kv_bytes_per_token
 from engine.model_info import ModelInfo
 
@@ -76,6 +76,7 @@ def known_model(id: str, added: float, info: ModelInfo) -> KnownModel:
         has_template=bool(info.chat_template),
         kv_bytes_per_token=kv_bytes_per_token(info),
         stamps=stamps_of([Path(part.path) for part in info.files]) or (),
+        choices=first_choices(info),
     )
 
 

@@ -39,6 +39,8 @@ from app.widgets.labels import label, set_kind
 from app.widgets.search_field import SearchField
 from app.widgets.side_splitter import SideSplitter
 from app.widgets.toast import Toast
+from engine.demo_model import demo_model
+from engine.errors import EngineError
 
 MEMORY_EVERY_MS = 4000
 
@@ -62,7 +64,6 @@ class ModelsPage(QWidget):
         self._service = service
         self._library = library
         self._settings = settings
-        self._making = -1  # the job that makes the demo model
         self._background = Background("models-page", self)
         self.packing = Packing(service, library, self)
         self.adding = Adding(service, library, self)
@@ -89,11 +90,11 @@ class ModelsPage(QWidget):
             tr("Add your first model"),
             tr(
                 "Runahead runs mixture-of-experts models in GGUF format, also when they are larger"
-                " than memory. Choose a file, drop one here, or begin with a small demo model that"
-                " is made on this computer."
+                " than memory. Choose a file, drop one here, or begin with the tiny demo model that"
+                " comes with Runahead."
             ),
             tr("Add model..."),
-            second_action=tr("Make the demo model"),
+            second_action=tr("Add the demo model"),
             theme=theme,
             icon="models",
         )
@@ -222,8 +223,6 @@ class ModelsPage(QWidget):
         self.model_actions.removed.connect(self._on_removed)
         self._library.failed.connect(lambda text: self._tell(text, "", "danger"))
         self._service.state_changed.connect(self._on_timeout)
-        self._service.job_done.connect(self._on_job_done)
-        self._service.job_failed.connect(self._on_job_failed)
         self._timer.timeout.connect(self._on_timeout)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -266,25 +265,10 @@ class ModelsPage(QWidget):
             self.model_actions.remove(model)
 
     def _on_demo_asked(self) -> None:
-        if self._making < 0:
-            self.empty.second_button.setEnabled(False)
-            self.empty.second_button.setText(tr("Making it..."))
-            self._making = self._service.make_demo()
-
-    def _on_job_done(self, job: int, result: object) -> None:
-        if job == self._making:
-            self._made()
-            self.add_paths([Path(str(result))])
-
-    def _on_job_failed(self, job: int, message: str, hint: str, cancelled: bool) -> None:
-        if job == self._making:
-            self._made()
-            self._tell(tr("The demo model could not be made"), f"{message}. {hint}", "danger")
-
-    def _made(self) -> None:
-        self._making = -1
-        self.empty.second_button.setEnabled(True)
-        self.empty.second_button.setText(tr("Make the demo model"))
+        try:
+            self.add_paths([demo_model()])
+        except EngineError as error:
+            self._tell(tr("The demo model cannot be added"), str(error), "danger")
 
     def _on_timeout(self) -> None:
         if self.isVisible():

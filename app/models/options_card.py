@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from app.language import tr
 from app.models.choices import ModelChoices
 from app.models.known_model import KnownModel
+from app.settings.link_speeds import offered
 from app.theme.theme import SPACE_M, SPACE_S, Theme
 from app.widgets.card import Card
 from app.widgets.font_sizes import follow_font
@@ -25,6 +26,7 @@ from app.widgets.icon_button import IconButton
 from app.widgets.labels import label
 from engine import sizes
 from engine.cache_size import CacheSize
+from engine.link_speed import LinkSpeed
 from engine.options import MAX_REQUESTS, EngineOptions, Store
 
 _SLIDER_STEPS = 200
@@ -66,6 +68,7 @@ class OptionsCard(Card):
         self.max_requests = _spin(1, MAX_REQUESTS)
         self.n_threads = _spin(0, 512)
         self.n_threads.setSpecialValueText(tr("All cores"))
+        self.link = QComboBox()
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(SPACE_M)
         self._grid.setVerticalSpacing(SPACE_S)
@@ -80,10 +83,14 @@ class OptionsCard(Card):
         self._add_row("context", tr("Context"), self.context)
         self._add_row("max_requests", tr("Replies at once"), self.max_requests)
         self._add_row("n_threads", tr("Threads"), self.n_threads)
+        self._add_row("link", tr("Link speed"), self.link)
         self.body.addLayout(self._grid)
         self.note = label(role="small", wrap=True)
         self.body.addWidget(self.note)
         self.store.activated.connect(lambda: self._choose(store=self.store.currentData()))
+        self.link.activated.connect(
+            lambda: self._choose(link=LinkSpeed.parse(self.link.currentData()))
+        )
         self.cache.valueChanged.connect(self._on_cache_moved)
         for name, box in (
             ("context", self.context),
@@ -98,6 +105,10 @@ class OptionsCard(Card):
         self._total_bytes = max(1, model.info.experts_total_bytes)
         fields = (self.store, self.cache, self.context, self.max_requests, self.n_threads)
         blockers = [QSignalBlocker(field) for field in fields]
+        self.link.clear()
+        for speed, text in offered(options.link):
+            self.link.addItem(text, speed)
+        self.link.setCurrentIndex(self.link.findData(str(options.link)))
         self.store.setCurrentIndex(self.store.findData(options.store))
         self.cache.setValue(round(options.cache.share_of(self._total_bytes) * _SLIDER_STEPS))
         self._show_cache(options.cache)

@@ -8,6 +8,7 @@ from app.language import tr
 from app.monitor.in_flight import InFlight
 from app.monitor.policies import policy_label, policy_names, policy_words
 from app.monitor.title import Title
+from app.settings.link_speeds import offered, speed_label
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_M, SPACE_S, SPACE_XS, Theme
 from app.widgets.card import Card
@@ -15,11 +16,6 @@ from app.widgets.labels import label
 from engine.engine_info import EngineStats
 from engine.engine_state import EngineState
 from engine.link_speed import LinkSpeed
-
-SPEEDS = tuple(
-    LinkSpeed.parse(text)
-    for text in ("full", "4GB/s", "2GB/s", "1GB/s", "500MB/s", "250MB/s", "100MB/s")
-)
 
 
 class RunCard(Card):
@@ -82,7 +78,7 @@ class RunCard(Card):
         if self._service.link != self._link:
             self._link = self._service.link
             self._fill()
-            self.changed.emit("link", _speed_label(self._link))
+            self.changed.emit("link", speed_label(self._link))
 
     def show_requests(self, requests: list[int], n_waiting: int) -> None:
         """What is in flight, and how many wait for a place."""
@@ -133,11 +129,7 @@ class RunCard(Card):
             names.append((self._policy, self._policy))
         _offer(self.policy, names, self._policy)
         self.policy_words.setText(policy_words(self._policy))
-        speeds = list(SPEEDS)
-        if self._link not in speeds:
-            speeds.append(self._link)
-        offered = [(str(speed), _speed_label(speed)) for speed in speeds]
-        _offer(self.link, offered, str(self._link))
+        _offer(self.link, offered(self._link), str(self._link))
         self.link_words.setText(
             tr("Emulated: reads are real, their completion is held to this pace.")
             if self._link.emulated
@@ -157,10 +149,6 @@ class RunCard(Card):
             self._service.set_link(speed)
             self._settings.set("link", str(speed))
         self.refresh()
-
-
-def _speed_label(speed: LinkSpeed) -> str:
-    return tr("{speed}, emulated", speed=speed) if speed.emulated else tr("Full speed")
 
 
 def _offer(box: QComboBox, choices: list[tuple[str, str]], chosen: str) -> None:

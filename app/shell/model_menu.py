@@ -35,6 +35,7 @@ from app.theme.theme import SPACE_M, SPACE_S, SPACE_XS, Theme
 from app.widgets.card import line
 from app.widgets.labels import label, set_kind
 from app.widgets.search_field import SearchField
+from engine.demo_model import is_demo_model
 
 MANY = 7  # models from which on a search field helps
 _ROW = 50
@@ -167,20 +168,20 @@ class ModelMenu(QFrame):
         row.setSpacing(SPACE_XS)
         for text, act in (
             (tr("Open a GGUF..."), self.file_wanted.emit),
-            (tr("Demo model"), self._opener.make_demo),
+            (tr("Demo model"), self._opener.open_demo),
             (tr("All models"), self.manage_wanted.emit),
         ):
             button = QPushButton(text)
             set_kind(button, "quiet")
             button.clicked.connect(self.close)
             button.clicked.connect(lambda _=False, act=act: act())
-            button.setVisible(act != self._opener.make_demo or not self._has_demo())
+            button.setVisible(act != self._opener.open_demo or not self._has_demo())
             row.addWidget(button)
         row.addStretch()
         column.addLayout(row)
 
     def _has_demo(self) -> bool:
-        return any(model.path.name == "demo.gguf" for model in self._models)
+        return any(is_demo_model(model.path) for model in self._models)
 
     def _order(self, model: KnownModel) -> tuple[bool, str]:
         return model != self._opener.last_model, model.title.lower()

@@ -1,4 +1,4 @@
-"""ModelOpener: loads and unloads models from around the pages, and makes the demo model."""
+"""ModelOpener: loads and unloads models from around the pages, the demo model too."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,14 +7,15 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.engine_service import EngineService
-from app.language import tr
 from app.models.choices import options_for
 from app.models.fit import fit
 from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
 from app.models.loading import Loading
 from app.models.machine_memory import machine_memory
+from engine.demo_model import demo_model
 from engine.engine_state import EngineState
+from engine.errors import EngineError
 
 if TYPE_CHECKING:
     from app.settings.settings import Settings
@@ -24,11 +25,9 @@ class ModelOpener(QObject):
     """Asks first where something may be lost or will not fit.
 
     Signals:
-        demo_progressed: args: done, total.
-        demo_ended: The demo model is being loaded, or could not be made. arg: why not, or "".
+        demo_ended: The demo model is being loaded, or cannot be. arg: why not, or "".
     """
 
-    demo_progressed = Signal(int, int)
     demo_ended = Signal(str)
 
     def __init__(
@@ -43,16 +42,10 @@ class ModelOpener(QObject):
         self._library = library
         self._settings = settings
         self._loading = Loading(service, settings, window)
-        self._demo_job = self._inspect_job = -1
-        service.job_progressed.connect(self._on_job_progressed)
+        self._demo_job = -1  # which reads the demo model's file
         service.job_done.connect(self._on_job_done)
         service.job_failed.connect(self._on_job_failed)
         service.state_changed.connect(self._on_state_changed)
-
-    @property
-    def making_demo(self) -> bool:
-        """True from `make_demo` to `demo_ended`."""
-        return self._demo_job >= 0 or self._inspect_job >= 0
 
     @property
     def last_model(self) -> KnownModel | None:
@@ -70,34 +63,31 @@ class ModelOpener(QObject):
         """Close what is open, or stop loading."""
         self._loading.unload()
 
-    def make_demo(self) -> None:
-        """Make the demo model unless it is there, take it into the library, load it."""
-        if not self.making_demo:
-            self._demo_job = self._service.make_demo()
-
-    def cancel_demo(self) -> None:
-        """Stop making it."""
-        for job in (self._demo_job, self._inspect_job):
-            if job >= 0:
-                self._service.cancel_job(job)
-
-    def _on_job_progressed(self, job: int, stage: str, done: int, total: int) -> None:
-        if job == self._demo_job:
-            self.demo_progressed.emit(done, total)
+    def open_demo(self) -> None:
+        """Take the demo model into the library unless it is there, and load it."""
+        if self._demo_job >= 0:
+            return
+        try:
+            path = demo_model()
+        except EngineError as error:
+            self.demo_ended.emit(str(error))
+            return
+        if known := self._library.by_path(path):
+            self.demo_ended.emit("")
+            self.open(known)
+        else:
+            self._demo_job = self._service.inspect(path)
 
     def _on_job_done(self, job: int, result: object) -> None:
         if job == self._demo_job:
             self._demo_job = -1
-            self._inspect_job = self._service.inspect(Path(str(result)))
-        elif job == self._inspect_job:
-            self._inspect_job = -1
             self.demo_ended.emit("")
             self.open(self._library.add(result))  # type: ignore[arg-type]  # a ModelInfo
 
     def _on_job_failed(self, job: int, message: str, hint: str, cancelled: bool) -> None:
-        if job in (self._demo_job, self._inspect_job):
-            self._demo_job = self._inspect_job = -1
-            self.demo_ended.emit(tr("Stopped.") if cancelled else f"{message} {hint}".strip())
+        if job == self._demo_job:
+            self._demo_job = -1
+            self.demo_ended.emit(str(EngineError(message, hint)))
 
     def _on_state_changed(self, state: EngineState) -> None:
         if state.phase == "ready" and state.model:

@@ -47,6 +47,7 @@ class Pages(QObject):
         file_wanted: A person has a GGUF to open.
         model_wanted: A person wants an answer, and no model is loaded: the one that was loaded last
             is offered to them.
+        demo_chats_wanted: Four chats with the demo model, please.
         conversation_wanted: Show a conversation among the chats. arg: its id.
         chats_replaced: The first start is over: `get("chats")` is another widget.
         restart_wanted: Quit and start again.
@@ -54,6 +55,7 @@ class Pages(QObject):
 
     file_wanted = Signal()
     model_wanted = Signal()
+    demo_chats_wanted = Signal()
     conversation_wanted = Signal(str)
     chats_replaced = Signal()
     restart_wanted = Signal()
@@ -145,6 +147,7 @@ class Pages(QObject):
 
         page = FirstStart(self._opener, self._theme)
         page.file_wanted.connect(self.file_wanted)
+        page.demo_chats_wanted.connect(self.demo_chats_wanted)
         return page
 
     def _make_chats(self) -> QWidget:
@@ -155,6 +158,7 @@ class Pages(QObject):
         )
         page.model_wanted.connect(self.model_wanted)
         page.chats.stop_wanted.connect(self._on_stop_wanted)
+        page.demo_chats_wanted.connect(self.demo_chats_wanted)
         return page
 
     def _last_title(self) -> str:

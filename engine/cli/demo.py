@@ -1,38 +1,35 @@
-"""`runahead demo`: four prompts at once on a small made-up model, runahead against lockstep."""
+"""`runahead demo`: four chats at once with the model that ships, runahead against lockstep."""
 
 import argparse
+import time
+from contextlib import nullcontext
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from engine import errors, metrics, trace
-from engine.cache_size import CacheSize
 from engine.cli.arguments import Commands, positive
 from engine.cli.generate import STAGES
 from engine.cli.live_view import view_of
 from engine.cli.replies import Replies, Reply
 from engine.cli.summary import summary_table
 from engine.cli.terminal import native_progress, note, stdout, visible
-from engine.demo_model import demo_model
+from engine.demo_model import DEMO_CACHE, DEMO_CHATS, DEMO_THREADS, demo_model
 from engine.engine import Engine
-from engine.events import Event, Notice
+from engine.events import Event, Notice, Piece
 from engine.link_speed import LinkSpeed
 from engine.options import EngineOptions
-from engine.request import Request
+from engine.request import Message, Request
 from engine.sampling import SamplingParams
 
+# At this pace reading takes about as long as computing. In the window, where text is to be watched
+# as it comes, the link is slower.
+LINK = LinkSpeed.parse("250MB/s")
 POLICIES = {
     "bevy": "runahead inference",
     "lockstep-lfu": "the conventional way: all wait at every layer for the last missing expert",
 }
-PROMPTS = (
-    "Why is the sky blue?",
-    "Write a haiku about disks.",
-    "Plan a weekend in the mountains.",
-    "Explain mixture of experts to a cook.",
-)
-CACHE = CacheSize(fraction=0.3)
-LINK = LinkSpeed.parse("1GB/s")
 
 
 def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -40,87 +37,132 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "demo",
         parents=[common],
-        help="see runahead inference at work, on a small made-up model",
-        description="Makes a small random-weight model (its text is nonsense), answers four prompts"
-        " at once, first by runahead inference, then in lockstep, and shows what the"
-        " device and the link did.",
+        help="see runahead inference at work, on the tiny model that ships with it",
+        description="Holds four chats at once with the tiny model that ships, its link paced so"
+        " that reading takes its time: first by runahead inference, then in lockstep. Shows what"
+        " the device and the link did.",
     )
-    parser.add_argument("--model", type=Path, metavar="GGUF", help="another model (default: made)")
-    parser.add_argument("--max-tokens", type=positive, default=96, metavar="N", help="default: 96")
+    parser.add_argument("--model", type=Path, metavar="GGUF", help="another model")
+    parser.add_argument(
+        "--max-tokens", type=positive, default=96, metavar="N", help="of a reply (default: 96)"
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Show the demo."""
     out = stdout()
-    model: Path = args.model or _demo_model()
-    # On so small a model a second thread would only wait.
+    started = time.monotonic()
     options = EngineOptions(
-        cache=CACHE, link=LINK, context=512, max_requests=len(PROMPTS), n_threads=1
+        cache=DEMO_CACHE,
+        link=LINK,
+        context=1024,
+        max_requests=len(DEMO_CHATS),
+        n_threads=DEMO_THREADS,
     )
     with native_progress(STAGES) as progress:
-        engine = Engine.open(model, options, progress)
-    summaries = {}
-    picture = None
+        engine = Engine.open(args.model or demo_model(), options, progress)
     with engine:
         if args.model is None:
-            out.print("The demo model has random weights: its text is nonsense, its work is real.")
+            out.print("The demo model is tiny: its answers are not to be relied on.")
         out.print(
-            f"{visible(engine.model.title)}: {len(PROMPTS)} prompts at once,"
-            f" cache {CACHE} of the experts, link {LINK} (emulated)",
+            f"{visible(engine.model.title)}: {len(DEMO_CHATS)} chats at once,"
+            f" cache {DEMO_CACHE} of the experts, link {LINK} (emulated)",
             markup=False,
         )
-        for policy, meaning in POLICIES.items():
-            out.print(f"\n[bold]{policy}[/bold], {meaning}")
-            records = _answer(engine, policy, args.max_tokens)
-            summaries[policy] = _warm(records)
-            picture = records if picture is None else picture
+        names = list(POLICIES)
+        out.print(f"\n[bold]{names[0]}[/bold], {POLICIES[names[0]]}")
+        first = _Chats(engine, names[0], args.max_tokens, shown=True)
+        records = first.run()
+        out.print(f"All chats were answered from {first.all_begun - started:.1f} s on.")
+        out.print(f"\n[bold]{names[1]}[/bold], {POLICIES[names[1]]}")
+        out.print("The same chats are held again, with the same replies.")
+        other = _Chats(engine, names[1], args.max_tokens, shown=False).run()
         log = engine.run_log_folder
-    (first_name, first), (other_name, other) = summaries.items()
-    out.print(summary_table(summaries, "The second half of each run"))
-    if other.tokens_per_s:
-        ratio = first.tokens_per_s / other.tokens_per_s
-        out.print(f"{first_name} / {other_name}: {ratio:.2f}x tokens/s (link emulated)")
-    if log is not None and picture is not None:
+    summaries = dict(zip(names, (_warm(records), _warm(other)), strict=True))
+    out.print(summary_table(summaries, "While several chats were answered, the second half"))
+    one, two = summaries.values()
+    if two.tokens_per_s:
+        ratio = one.tokens_per_s / two.tokens_per_s
+        out.print(f"{names[0]} / {names[1]}: {ratio:.2f}x tokens/s (link emulated)")
+    if log is not None:
         from engine.runlog.timeline import write_timeline
 
-        write_timeline(picture, log / "timeline.png", title=f"{first_name}, {LINK} emulated")
+        write_timeline(records, log / "timeline.png", title=f"{names[0]}, {LINK} emulated")
         out.print(f"run log:  {log}", markup=False, soft_wrap=True)
         out.print(f"timeline: {log / 'timeline.png'}", markup=False, soft_wrap=True)
     return 0
 
 
-def _answer(engine: Engine, policy: str, max_tokens: int) -> trace.Records:
-    engine.set_policy(policy, cold=True)
-    engine.drain_events()
-    replies = []
-    for n, prompt in enumerate(PROMPTS):
-        params = SamplingParams(temperature=1, seed=n, max_tokens=max_tokens, ignore_end=True)
-        replies.append(Reply(engine.submit(Request(prompt=prompt, params=params)), prompt))
-    records: list[trace.Records] = []
-    view = view_of(replies)
+class _Chats:
+    """All chats, a turn of each at a time.
 
-    def on_event(event: Event) -> None:
-        if isinstance(event, Notice):
-            note(event.text)
-        else:
-            view.take(event)
+    Attributes:
+        all_begun: When each chat had some text; in seconds of time.monotonic().
+    """
 
-    running = Replies(engine, replies, on_event)
-    with view:
-        running.run(lambda: records.append(engine.drain_events()))
-    if failures := running.failures():
-        raise errors.EngineError(f"A reply failed: {failures[0]}")
-    return np.concatenate(records)
+    def __init__(self, engine: Engine, policy: str, max_tokens: int, *, shown: bool) -> None:
+        self._engine = engine
+        self._max_tokens = max_tokens
+        self._shown = shown
+        self._sessions = [engine.open_session() for _ in DEMO_CHATS]
+        self._said: list[list[Message]] = [[] for _ in DEMO_CHATS]
+        self._silent: set[int] = set()
+        self._records: list[trace.Records] = []
+        self.all_begun = 0.0
+        engine.set_policy(policy, cold=True)
+        engine.drain_events()
+
+    def run(self) -> trace.Records:
+        """Hold the chats; what the engine did meanwhile. Raises EngineError when a reply fails."""
+        for turn in zip(*DEMO_CHATS, strict=True):
+            self._take_turn(turn)
+        for session in self._sessions:
+            self._engine.close_session(session)
+        return np.concatenate(self._records)
+
+    def _take_turn(self, questions: tuple[str, ...]) -> None:
+        replies = []
+        for n, question in enumerate(questions):
+            self._said[n].append(Message("user", question))
+            params = SamplingParams(temperature=0.7, seed=n, max_tokens=self._max_tokens)
+            request = Request(
+                messages=tuple(self._said[n]), params=params, session=self._sessions[n]
+            )
+            replies.append(Reply(self._engine.submit(request), question))
+        if not self.all_begun:
+            self._silent = {reply.request for reply in replies}
+        with view_of(replies) if self._shown else nullcontext() as view:
+
+            def on_event(event: Event) -> None:
+                if isinstance(event, Notice):
+                    note(event.text)
+                    return
+                if isinstance(event, Piece) and event.text:
+                    self._heard(event.request)
+                if view is not None:
+                    view.take(event)
+
+            running = Replies(self._engine, replies, on_event)
+            running.run(lambda: self._records.append(self._engine.drain_events()))
+        if failures := running.failures():
+            raise errors.EngineError(f"A reply failed: {failures[0]}")
+        for said, reply in zip(self._said, replies, strict=True):
+            said.append(Message("assistant", reply.text))
+
+    def _heard(self, request: int) -> None:
+        self._silent.discard(request)
+        if not self._silent and not self.all_begun:
+            self.all_begun = time.monotonic()
 
 
 def _warm(records: trace.Records) -> metrics.Summary:
-    """Of the steps with all requests active, the second half: the cache is warm there."""
+    """Of the steps with several requests, the second half: the cache is warm there.
+
+    Its tokens/s are those of the steps, without the reading of prompts between turns.
+    """
     steps = metrics.step_table(records)
-    full = steps[steps["requests"] == len(PROMPTS)]
-    return metrics.summarise(full[len(full) // 2 :])
-
-
-def _demo_model() -> Path:
-    with native_progress({"write": "Making the demo model"}) as progress:
-        return demo_model(progress)
+    several = steps[steps["requests"] > 1]
+    warm = metrics.summarise(several[len(several) // 2 :])
+    seconds = warm.steps * warm.step_ms / 1e3
+    return msgspec.structs.replace(warm, tokens_per_s=warm.tokens / seconds if seconds else 0.0)

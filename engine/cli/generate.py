@@ -22,10 +22,12 @@ from engine.cli.summary import summary_json, summary_table
 from engine.cli.terminal import native_progress, note, stderr, stdout
 from engine.engine import Engine
 from engine.events import Event, Notice
-from engine.options import MAX_REQUESTS
+from engine.model_info import inspect_model
+from engine.options import MAX_REQUESTS, EngineOptions
 from engine.request import Message, Request
 from engine.sampling import SamplingParams
 
+CONTEXT = EngineOptions().context
 STAGES = {
     "pack": "Building the expert pack",
     "weights": "Loading",
@@ -62,7 +64,12 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
     sampling.add_argument("--stop", action="append", default=[], metavar="TEXT")
     add_policy_arguments(parser)
     add_engine_arguments(parser)
-    parser.add_argument("--context", type=positive, default=4096, metavar="N", help="tokens")
+    parser.add_argument(
+        "--context",
+        type=positive,
+        metavar="N",
+        help=f"tokens (default: {CONTEXT}, or what the model was trained for if that is less)",
+    )
     parser.add_argument("--json", action="store_true", help="the replies and figures as JSON")
     parser.add_argument("--no-log", action="store_true", help="keep no run log")
     parser.set_defaults(run=run)
@@ -72,17 +79,18 @@ def run(args: argparse.Namespace) -> int:
     """Generate."""
     prompts = args.prompt or [_stdin()]
     params = [_params(args, n) for n in range(len(prompts))]
+    model = inspect_model(args.model)
     options = engine_options(
         args,
         policy=args.policy,
         cache=args.cache,
         link=args.link,
-        context=args.context,
+        context=args.context or min(CONTEXT, model.context_length or CONTEXT),
         max_requests=max(1, min(MAX_REQUESTS, len(prompts))),
         run_log=not args.no_log,
     )
     with native_progress(STAGES) as progress:
-        engine = Engine.open(args.model, options, progress)
+        engine = Engine.open(model, options, progress)
     with engine:
         replies = [
             Reply(engine.submit(_request(args, engine, prompt, each)), prompt)

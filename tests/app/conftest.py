@@ -1,14 +1,16 @@
 """Every test has its own data folder, a fake engine, and real models of the app over them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from app.engine_service import EngineService
 from app.theme.theme import Theme
+from app.window import MainWindow
 from tests.helpers.app_fixtures import *  # noqa: F403, pytest finds fixtures by their names here
 from tests.helpers.fake_client import FakeClient
 from tests.helpers.fake_jobs import FakeJobs
@@ -69,3 +71,33 @@ def library(qapp: QApplication, home: Path) -> "Iterator[ModelLibrary]":
     library = ModelLibrary(home / "models.json")
     yield library
     library.close()
+
+
+@pytest.fixture
+def open_window(
+    qtbot: QtBot,
+    service: EngineService,
+    conversations: "Conversations",
+    library: "ModelLibrary",
+    settings: "Settings",
+    theme: Theme,
+) -> Iterator[Callable[[], MainWindow]]:
+    opened: list[MainWindow] = []
+
+    def open_one() -> MainWindow:
+        window = MainWindow(service, conversations, library, settings, theme)
+        opened.append(window)
+        window.show()
+        qtbot.waitExposed(window)
+        return window
+
+    yield open_one
+    for window in opened:
+        window.close()
+        window.deleteLater()
+    QApplication.sendPostedEvents()
+
+
+@pytest.fixture
+def window(open_window: Callable[[], MainWindow]) -> MainWindow:
+    return open_window()

@@ -9,6 +9,7 @@ from app.engine_service import EngineService
 from engine.cache_size import CacheSize
 from engine.model_info import ModelInfo
 from engine.options import EngineOptions
+from engine.pack import PackFile
 from engine.request import Message, Request
 from tests.helpers.fake_client import REPLY, FakeClient
 from tests.helpers.fake_jobs import FakeJobs
@@ -130,10 +131,10 @@ def test_jobs_report_progress_results_and_failures(
 ) -> None:
     stages: list[tuple[int, str, int, int]] = []
     service.job_progressed.connect(lambda *progress: stages.append(progress))
-    with qtbot.waitSignal(service.job_done) as made:
-        demo = service.make_demo()
-    assert made.args[0] == demo
-    assert Path(made.args[1]).exists()
+    with qtbot.waitSignal(service.job_done) as packed:
+        pack = service.pack(Path("/models/a.gguf"))
+    assert packed.args[0] == pack
+    assert isinstance(packed.args[1], PackFile)
     assert [done for _, _, done, _ in stages] == [0, 1, 2, 3]
     with qtbot.waitSignal(service.job_done) as inspected:
         service.inspect(Path("/models/a.gguf"))

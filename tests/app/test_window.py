@@ -1,11 +1,10 @@
 """The window: pages by mouse and keyboard, what it remembers, and what it says about the engine."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
@@ -13,7 +12,6 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QTabBar, QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.engine_service import EngineService
-from app.shell.first_start import FirstStart
 from app.shell.model_menu import ModelMenu
 from app.theme.theme import Theme
 from app.widgets.toast import Toast
@@ -31,36 +29,6 @@ if TYPE_CHECKING:
 
 NAMES = ["chats", "subtasks", "monitor", "models", "runs", "settings"]
 HELLO = Request(messages=(Message("user", "Hello"),))
-
-
-@pytest.fixture
-def open_window(
-    qtbot: QtBot,
-    service: EngineService,
-    conversations: "Conversations",
-    library: "ModelLibrary",
-    settings: "Settings",
-    theme: Theme,
-) -> Iterator[Callable[[], MainWindow]]:
-    opened: list[MainWindow] = []
-
-    def open_one() -> MainWindow:
-        window = MainWindow(service, conversations, library, settings, theme)
-        opened.append(window)
-        window.show()
-        qtbot.waitExposed(window)
-        return window
-
-    yield open_one
-    for window in opened:
-        window.close()
-        window.deleteLater()
-    QApplication.sendPostedEvents()
-
-
-@pytest.fixture
-def window(open_window: Callable[[], MainWindow]) -> MainWindow:
-    return open_window()
 
 
 def test_every_page_opens_by_its_button_and_by_its_key(window: MainWindow) -> None:
@@ -110,32 +78,6 @@ def test_page_dock_and_size_are_remembered(open_window: Callable[[], MainWindow]
     assert second.page == "runs"
     assert second.area.dock.isVisible()
     assert second.height() == 640
-
-
-def test_one_click_leads_from_nothing_to_a_loaded_model(
-    qtbot: QtBot, window: MainWindow, service: EngineService, library: "ModelLibrary"
-) -> None:
-    first = window.pages.get("chats")
-    assert isinstance(first, FirstStart)
-    assert first.isVisible()
-    first.state.button.click()
-    qtbot.waitUntil(lambda: service.state.phase == "ready")
-    assert [model.path.name for model in library.all()] == ["demo.gguf"]
-    assert window.pages.get("chats") is window.pages.chats
-    assert window.pages.chats.isVisible()
-    assert window.header.chooser.title.text() == library.all()[0].title
-
-
-def test_a_demo_model_that_cannot_be_made_says_why(
-    qtbot: QtBot, window: MainWindow, fake_jobs: FakeJobs
-) -> None:
-    fake_jobs.failures[""] = ("The disk is full.", "Free some space.")
-    first = window.pages.get("chats")
-    assert isinstance(first, FirstStart)
-    first.state.button.click()
-    qtbot.waitUntil(lambda: first.failure.isVisible())
-    assert "The disk is full. Free some space." in first.failure.text()
-    assert first.state.button.isEnabled()
 
 
 def test_a_crashed_engine_is_told_and_restarted_by_the_banner(

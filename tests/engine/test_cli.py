@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from engine import native
-from engine.cli import demo, generate
+from engine.cli import generate
 from engine.cli.live_view import ColumnsView
 from engine.cli.main import main
 from engine.cli.replies import Reply
@@ -306,7 +306,6 @@ def test_the_demo_compares_two_policies_and_says_where_it_wrote(
 
 def test_the_commands_share_their_names_of_stages() -> None:
     assert {"pack", "weights", "experts"} <= set(generate.STAGES)
-    assert len(demo.PROMPTS) == 4
 
 
 def test_columns_show_all_replies_at_once_and_whole_at_the_end() -> None:

@@ -164,18 +164,6 @@ def test_many_files_are_inspected_two_at_a_time(jobs: Jobs, model: Path) -> None
     assert all(isinstance(jobs.end(number), JobDone) for number in numbers)
 
 
-def test_the_demo_model_is_made_once(jobs: Jobs, home: Path) -> None:
-    job = jobs.runner.make_demo()
-    end = jobs.end(job)
-    path = home / "models" / "demo.gguf"
-    assert isinstance(end, JobDone) and end.result == str(path)
-    assert any(isinstance(event, JobProgress) and event.stage == "write" for event in jobs.events)
-    assert inspect_model(path).supported
-    written = path.stat().st_mtime_ns
-    assert isinstance(jobs.end(jobs.runner.make_demo()), JobDone)
-    assert path.stat().st_mtime_ns == written
-
-
 def test_closing_ends_all_jobs(jobs: Jobs, model: Path, odd: pytest.MonkeyPatch) -> None:
     odd.setenv("RUNAHEAD_TEST_HOST", "stays in pack")
     numbers = [jobs.runner.pack(model), jobs.runner.pack(model), jobs.runner.inspect(model)]

@@ -15,8 +15,7 @@ TOTAL = 4  # of a job's progress
 class FakeJobs:
     """Attributes:
     held: While True, nothing goes on.
-    failures: What inspecting, packing or making fails with, by path ("" for the demo model):
-        (message, hint).
+    failures: What inspecting or packing fails with, by path: (message, hint).
     infos: What inspecting finds, by path; else `model_info(path)`.
     calls: What was called, as (name, arguments...).
     """
@@ -36,9 +35,6 @@ class FakeJobs:
 
     def pack(self, path: Path, pack_path: Path | None = None) -> JobId:
         return self._start("pack", str(path), str(pack_path or folders.packs() / "fake.pack"))
-
-    def make_demo(self) -> JobId:
-        return self._start("make_demo", "")
 
     def cancel(self, job: JobId) -> None:
         self.calls.append(("cancel", job))
@@ -76,15 +72,10 @@ class FakeJobs:
             del self._running[job]
             self._events.append(JobDone(job=job, result=self._result(kind, path, pack_path)))
 
-    def _result(self, kind: str, path: str, pack_path: str) -> ModelInfo | PackFile | str:
+    def _result(self, kind: str, path: str, pack_path: str) -> ModelInfo | PackFile:
         if kind == "inspect":
             return self.infos.get(path) or model_info(Path(path))
-        if kind == "pack":
-            return PackFile(pack_path, EXPERTS_BYTES, N_LAYER * N_EXPERT, "repacked")
-        demo = folders.models() / "demo.gguf"
-        demo.parent.mkdir(parents=True, exist_ok=True)
-        demo.write_bytes(b"GGUF")
-        return str(demo)
+        return PackFile(pack_path, EXPERTS_BYTES, N_LAYER * N_EXPERT, "repacked")
 
 
 def model_info(path: Path, *, supported: bool = True, reason: str = "") -> ModelInfo:

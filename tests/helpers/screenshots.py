@@ -1,8 +1,8 @@
 """Shoots every page of the window in light and dark: `python -m tests.helpers.screenshots FOLDER`.
 
 With the real engine and the demo model in a data folder of its own, which goes afterwards; or with
-the fake engine (--fake), for looking at the window without building anything. Conversations are
-made up, since the demo model writes nonsense; what streams, and what the monitor shows, is real.
+the fake engine (--fake), for looking at the window without building anything. What was said before
+is made up; what streams, and what the monitor shows, is real.
 """
 
 import argparse
@@ -140,7 +140,7 @@ def main() -> None:
 def _shoot_all(shooting: Shooting, wanted: list[str]) -> None:
     window = shooting.window
     shooting.shoot("first-start")
-    window.opener.make_demo()
+    window.opener.open_demo()
     shooting.wait_for(lambda: shooting.service.state.phase == "ready")
     shown = add_chats(shooting.conversations)
     for conversation in reversed(shown):
