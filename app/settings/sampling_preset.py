@@ -20,11 +20,11 @@ class SamplingPreset(msgspec.Struct, frozen=True):
     params: SamplingParams
     fixed_seed: bool = False
 
-    def new_params(self) -> SamplingParams:
-        """The params for one more reply."""
-        if self.fixed_seed:
-            return self.params
-        return msgspec.structs.replace(self.params, seed=secrets.randbits(32))
+    def new_params(self, context: int = 0) -> SamplingParams:
+        """The params for one more reply, which may take half of `context` tokens (0: any)."""
+        most = min(self.params.max_tokens, context // 2) if context else self.params.max_tokens
+        seed = self.params.seed if self.fixed_seed else secrets.randbits(32)
+        return msgspec.structs.replace(self.params, max_tokens=most, seed=seed)
 
 
 BALANCED = SamplingPreset(

@@ -39,9 +39,10 @@ class Splitter(QObject):
     def start(self, task: str, system_prompt: str, preset: str) -> None:
         """Ask; `split` or `failed` follows."""
         self.stop()
+        info = self._service.state.info
         request = Request(
             messages=prompt.messages(system_prompt, prompt.split_text(task)),
-            params=self._settings.preset(preset).new_params(),
+            params=self._settings.preset(preset).new_params(info.context if info else 0),
         )
         self._reply = reply = self._service.generate(request)
         reply.text_arrived.connect(lambda text: self.progressed.emit(reply.n_tokens))

@@ -303,9 +303,10 @@ class TaskRun(QObject):
         )
         self._set(place, state="running", detail="", reply=answer.id)
         live.session = self._sessions.take()
+        info = self._service.state.info
         request = Request(
             messages=prompt.messages(self.task.system_prompt, question.text),
-            params=self._settings.preset(self.task.preset).new_params(),
+            params=self._settings.preset(self.task.preset).new_params(info.context if info else 0),
             session=live.session,
         )
         live.reply = self._service.generate(request)

@@ -87,6 +87,18 @@ def test_as_many_run_as_the_engine_allows_and_the_rest_waits(
     assert states(run) == ["done"] * 5
 
 
+def test_a_reply_leaves_room_for_its_question_in_a_small_context(
+    make: Make, service: EngineService, fake_client: FakeClient, qtbot: QtBot
+) -> None:
+    service.load(Path("/models/m.gguf"), EngineOptions(context=2048))
+    qtbot.waitUntil(lambda: service.state.phase == "ready")
+    run = make()
+    run.run_rest()
+    qtbot.waitUntil(lambda: not run.is_active)
+    asked = fake_client.requests.values()
+    assert {request.params.max_tokens for request in asked} == {1024}
+
+
 def test_a_task_can_ask_for_fewer_at_once(
     make: Make, fake_client: FakeClient, qtbot: QtBot
 ) -> None:

@@ -101,7 +101,7 @@ class Shooting:
         """Several replies at once, long enough for all pictures."""
         ask = "Tell me about step {n} of the plan."
         for n in range(N_STREAMING):
-            params = SamplingParams(max_tokens=3_800, ignore_end=True, temperature=1, seed=n)
+            params = SamplingParams(max_tokens=1_900, ignore_end=True, temperature=1, seed=n)
             messages = (Message("user", ask.format(n=n)),)
             self.service.generate(Request(messages=messages, params=params))
 
