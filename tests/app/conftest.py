@@ -16,6 +16,7 @@ from tests.helpers.fake_client import FakeClient
 from tests.helpers.fake_jobs import FakeJobs
 
 if TYPE_CHECKING:
+    from app.chat.chat_page import ChatPage
     from app.data.conversations import Conversations
     from app.models.library import ModelLibrary
     from app.settings.settings import Settings
@@ -101,3 +102,29 @@ def open_window(
 @pytest.fixture
 def window(open_window: Callable[[], MainWindow]) -> MainWindow:
     return open_window()
+
+
+@pytest.fixture
+def make_chat_page(
+    qtbot: QtBot,
+    service: EngineService,
+    conversations: "Conversations",
+    settings: "Settings",
+    theme: Theme,
+    fake_client: FakeClient,
+) -> "Iterator[Callable[[], ChatPage]]":
+    """Makes pages of chats over one database, a model loaded."""
+    from app.chat.chat_page import ChatPage
+
+    fake_client.become_ready()
+
+    def make() -> ChatPage:
+        page = ChatPage(service, conversations, settings, theme)
+        qtbot.addWidget(page)
+        page.resize(1100, 700)
+        page.show()
+        qtbot.waitExposed(page)
+        return page
+
+    yield make
+    settings.close()

@@ -1,6 +1,6 @@
 """How full the context is, and how a chat goes on that no longer fits."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
@@ -11,30 +11,13 @@ from pytestqt.qtbot import QtBot
 from app.chat.chat_page import ChatPage
 from app.chat.chat_view import ChatView
 from app.data.conversations import Conversations
-from app.engine_service import EngineService
-from app.settings.settings import Settings
-from app.theme.theme import Theme
 from tests.helpers.chat_pages import current, say, wait_done
 from tests.helpers.fake_client import REPLY, FakeClient
 
 
 @pytest.fixture
-def page(
-    qtbot: QtBot,
-    service: EngineService,
-    conversations: Conversations,
-    settings: Settings,
-    theme: Theme,
-    fake_client: FakeClient,
-) -> Iterator[ChatPage]:
-    fake_client.become_ready()
-    page = ChatPage(service, conversations, settings, theme)
-    qtbot.addWidget(page)
-    page.resize(1100, 700)
-    page.show()
-    qtbot.waitExposed(page)
-    yield page
-    settings.close()
+def page(make_chat_page: Callable[[], ChatPage]) -> ChatPage:
+    return make_chat_page()
 
 
 def test_the_meter_counts_the_chat_and_what_is_being_written(qtbot: QtBot, page: ChatPage) -> None:

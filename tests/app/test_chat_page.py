@@ -1,6 +1,6 @@
 """The page as a person uses it: tabs, list, composer, settings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,6 @@ from app.chat.chat_page import ChatPage
 from app.data.conversations import Conversations
 from app.engine_service import EngineService
 from app.settings.settings import Settings
-from app.theme.theme import Theme
 from app.widgets.toast import Toast
 from tests.helpers.chat_pages import current, say, wait_done
 from tests.helpers.fake_client import REPLY, FakeClient
@@ -22,31 +21,8 @@ Make = Callable[[], ChatPage]
 
 
 @pytest.fixture
-def make(
-    qtbot: QtBot,
-    service: EngineService,
-    conversations: Conversations,
-    settings: Settings,
-    theme: Theme,
-    fake_client: FakeClient,
-) -> Iterator[Make]:
-    fake_client.become_ready()
-
-    def make() -> ChatPage:
-        page = ChatPage(service, conversations, settings, theme)
-        qtbot.addWidget(page)
-        page.resize(1100, 700)
-        page.show()
-        qtbot.waitExposed(page)
-        return page
-
-    yield make
-    settings.close()
-
-
-@pytest.fixture
-def page(make: Make) -> ChatPage:
-    return make()
+def page(make_chat_page: Make) -> ChatPage:
+    return make_chat_page()
 
 
 def test_a_first_start_has_an_empty_chat(page: ChatPage) -> None:
@@ -153,15 +129,15 @@ def test_closing_a_tab_lets_the_reply_go_on(
     )
 
 
-def test_tabs_and_drafts_come_back(qtbot: QtBot, make: Make) -> None:
-    page = make()
+def test_tabs_and_drafts_come_back(qtbot: QtBot, make_chat_page: Make) -> None:
+    page = make_chat_page()
     first = say(qtbot, page, "Hello")
     wait_done(qtbot, first, 2)
     page.new_chat()
     current(page).composer.set_text("half a thought")
     ids, shown = page.tabs.ids, current(page).chat.id
     page.close()
-    again = make()
+    again = make_chat_page()
     assert again.tabs.ids == ids
     assert current(again).chat.id == shown
     assert current(again).composer.text == "half a thought"
