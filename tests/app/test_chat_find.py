@@ -9,7 +9,7 @@ from app.chat.find_bar import FindBar
 from app.chat.transcript_view import TranscriptView
 from app.data.conversation import Message
 from app.theme.theme import Theme
-from tests.app.test_chat_transcript import message, show
+from tests.helpers.transcripts import message, show
 
 FAR = 2000
 

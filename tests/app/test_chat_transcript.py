@@ -12,17 +12,10 @@ from app.chat.chat_style import MESSAGE_GAP, ChatStyle
 from app.chat.heights import Heights
 from app.chat.row import Live, Row
 from app.chat.transcript_view import TranscriptView
-from app.data.conversation import Message, MessageState
+from app.data.conversation import Message
 from app.reply_result import ReplyResult
 from app.theme.theme import Theme
-
-PARAGRAPH = "Some words that fill a line or two, so that a paragraph has a height. " * 3
-
-
-def message(n: int, text: str = "", *, state: MessageState = "done") -> Message:
-    role = "assistant" if n % 2 else "user"
-    text = text or (f"Answer {n}\n\n" + PARAGRAPH * 3 if n % 2 else f"Question {n}")
-    return Message(id=str(n), conversation="c", role=role, text=text, state=state)
+from tests.helpers.transcripts import PARAGRAPH, message, settle, show
 
 
 @pytest.fixture
@@ -31,18 +24,6 @@ def view(qtbot: QtBot, theme: Theme) -> TranscriptView:
     qtbot.addWidget(view)
     view.resize(900, 600)
     return view
-
-
-def show(qtbot: QtBot, view: TranscriptView, messages: list[Message]) -> None:
-    view.rows.set_messages(messages)
-    view.show()
-    qtbot.waitExposed(view)
-    view.update_rows()
-    settle(qtbot, view)
-
-
-def settle(qtbot: QtBot, view: TranscriptView) -> None:
-    qtbot.waitUntil(lambda: not view._work.isActive(), timeout=5000)
 
 
 def n_laid_out(view: TranscriptView) -> int:

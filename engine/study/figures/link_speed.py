@@ -6,7 +6,7 @@ from engine.bench_plan import BenchCase
 from engine.link_speed import LinkSpeed
 from engine.study import compare, style
 from engine.study.data import Drawn, StudyData
-from engine.study.policies import OURS, static
+from engine.study.policies import OURS, PLAIN, static
 from engine.study.scope import Scope
 
 NAME = "link"
@@ -19,7 +19,7 @@ QUESTION = (
 NEEDS_ROUTING = 0
 
 _RIVAL = static(4, 4)
-_OTHERS = ("llama.cpp", "lockstep-lfu", "specmd", "prescope")
+_OTHERS = (*PLAIN, "promoe", "prescope")
 
 
 def cases(scope: Scope) -> list[BenchCase]:
