@@ -50,7 +50,7 @@ class DeepSeek2 final : public Decoder {
       l.head_dim_v = 0;  // the latent row is the first part of a key
     }
     reader.read_dense_layers(h);
-    reader.read_routing(h, Gating::kSoftmax);
+    reader.read_routing(h, is_glm_flash(reader, h) ? Gating::kSigmoid : Gating::kSoftmax);
     h = reader.finish(std::move(h));
     if (!h.latent.absorbed) {
       for (LayerHparams& l : h.layers) {
@@ -123,6 +123,12 @@ class DeepSeek2 final : public Decoder {
   }
 
  private:
+  // GLM-4.7-Flash, whose first files do not say how experts are chosen, is known by its sizes.
+  static bool is_glm_flash(const HparamsReader& reader, const Hparams& h) {
+    return (h.n_layer() == 47 || h.n_layer() == 48) &&
+           reader.size_or("vocab_size", h.n_vocab, UINT32_MAX) == 154880;
+  }
+
   // Each head by a matrix of its own. weight: [n_in, n_out, n_head], x: [n_in, n_head, n] ->
   // [n_out, n_head, n]. In decode column by column, whose bits never depend on the others.
   static ggml_tensor* per_head(Builder& b, ggml_tensor* weight, ggml_tensor* x) {
