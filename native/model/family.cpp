@@ -138,6 +138,12 @@ GgufExperts family_experts(const GgufFile& file, const Hparams& h) {
   }
   keep_layers(experts, h.expert_layers);
   return experts;
+  const uint64_t n_token = file.array_length("tokenizer.ggml.tokens").value_or(0);
+  if (n_token > static_cast<uint64_t>(h.n_vocab)) {
+    throw Error(ErrorCode::kBadFile, file.path().string() + ": " + std::to_string(n_token) +
+                                         " tokens in the vocabulary, but " +
+                                         std::to_string(h.n_vocab) + " rows in token_embd.weight");
+  }
 }
 
 void check_tensors(const GgufFile& file, const Family& family, const Hparams& h) {

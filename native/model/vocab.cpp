@@ -1,6 +1,10 @@
 #include "model/vocab.h"
 
+#include <ggml-cpp.h>
+#include <gguf.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <mutex>
 #include <unordered_set>
 
@@ -17,6 +21,35 @@ void initialise_llama() {
   });
 }
 
+llama_model_params vocabulary_only() {
+  llama_model_params params = llama_model_default_params();
+  params.vocab_only = true;
+  params.n_gpu_layers = 0;
+  params.load_mode = LLAMA_LOAD_MODE_NONE;  // mapping files is for weights
+  return params;
+}
+
+// Whether libllama knows the way in which a tokenizer `model` cuts texts first: it is asked with a
+// vocabulary of one token, since loading that of the file may take a second.
+bool knows_pre_tokenizer(const std::string& model, const std::string& pre) {
+  initialise_llama();
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+  const gguf_context_ptr gguf(gguf_init_empty());
+  const char* token = "a";
+  gguf_set_val_str(gguf.get(), "general.architecture", "llama");
+  gguf_set_val_str(gguf.get(), "tokenizer.ggml.model", model.c_str());
+  gguf_set_val_str(gguf.get(), "tokenizer.ggml.pre", pre.c_str());
+  gguf_set_arr_str(gguf.get(), "tokenizer.ggml.tokens", &token, 1);
+  gguf_set_arr_str(gguf.get(), "tokenizer.ggml.merges", nullptr, 0);
+  if (file == nullptr || !gguf_write_to_file_ptr(gguf.get(), file.get(), true)) {
+    return true;  // no room for it: found out when the model is opened
+  }
+  std::rewind(file.get());
+  const std::unique_ptr<llama_model, void (*)(llama_model*)> loaded(
+      llama_model_load_from_file_ptr(file.get(), vocabulary_only()), llama_model_free);
+  return loaded != nullptr;
+}
+
 }  // namespace
 
 // What libllama takes for granted, or ends the process for.
@@ -27,6 +60,15 @@ void check_tokens(const GgufFile& file) {
     throw Error(ErrorCode::kUnsupported,
                 where + "tokenizer.ggml.model '" + model +
                     "' is not supported; 'gpt2', 'llama' and 'gemma4' are");
+  }
+  const std::string pre = file.get_string("tokenizer.ggml.pre").value_or("");
+  if (model != "llama" && !knows_pre_tokenizer(model, pre)) {
+    throw Error(ErrorCode::kUnsupported,
+                where + "tokenizer.ggml.pre '" + pre +
+                    "' is not known to the llama.cpp of this version of Runahead");
+  }
+  if (model != "llama" && pre != "kimi-k2" && !file.is_array("tokenizer.ggml.merges")) {
+    throw Error(ErrorCode::kBadFile, where + "tokenizer.ggml.merges is missing");
   }
   const auto tokens = file.get_strings("tokenizer.ggml.tokens");
   if (!tokens || tokens->empty()) {
@@ -57,11 +99,8 @@ Vocab::Vocab(const GgufFile& file) {
   const std::string where = file.path().string() + ": ";
   check_tokens(file);
   initialise_llama();
-  llama_model_params params = llama_model_default_params();
-  params.vocab_only = true;
-  params.n_gpu_layers = 0;
-  model_ = std::shared_ptr<llama_model>(llama_model_load_from_file(file.path().c_str(), params),
-                                        llama_model_free);
+  model_ = std::shared_ptr<llama_model>(
+      llama_model_load_from_file(file.path().c_str(), vocabulary_only()), llama_model_free);
   if (model_ == nullptr) {
     throw Error(ErrorCode::kBadFile,
                 where + "libllama cannot load its tokenizer (tokenizer.ggml.model '" +

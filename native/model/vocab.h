@@ -18,7 +18,8 @@
 
 namespace runahead {
 
-// Throws Error when the tokenizer of the file is not one that libllama can be trusted with.
+// Throws Error when the tokenizer of the file is not one that libllama knows and can be trusted
+// with.
 void check_tokens(const GgufFile& file);
 
 class Vocab {

@@ -2,12 +2,17 @@
 
 import pytest
 
+from engine.bench_models.gguf_writer import Metadata, string
+from engine.bench_models.tokenizer import N_VOCAB, byte_tokenizer
 from engine.model_info import inspect_model
 from tests.helpers.family_models import (
     Setting,
     Tensor,
+    experts,
     gated_ffn,
     head,
+    matrix,
+    qk_norms,
     usual_layer,
     usual_settings,
     vector,
@@ -28,8 +33,13 @@ def usual(n_layer: int = 1) -> list[Tensor]:
 SETTINGS = usual_settings(1, N_EMBD, 2, 1, 4, 2) | {"feed_forward_length": 32}
 
 
-def reason(family: str, settings: dict[str, Setting], tensors: list[Tensor]) -> str:
-    info = inspect_model(write_model(family, settings, tensors))
+def reason(
+    family: str,
+    settings: dict[str, Setting],
+    tensors: list[Tensor],
+    vocabulary: Metadata | None = None,
+) -> str:
+    info = inspect_model(write_model(family, settings, tensors, vocabulary=vocabulary))
     assert info.supported == (not info.reason)
     return info.reason
 
@@ -54,6 +64,32 @@ def test_a_family_that_is_not_known_is_named_with_those_that_are() -> None:
 
 def test_a_vision_only_file_is_called_so() -> None:
     assert "the vision or audio part of a model" in reason("clip", SETTINGS, usual())
+
+
+@pytest.mark.parametrize("pre", ["llama-bpe", "gpt-4o", "deepseek-v3", "qwen35", "glm4", "kimi-k2"])
+def test_files_with_tokenizers_that_llama_cpp_knows_run(pre: str) -> None:
+    vocabulary = byte_tokenizer() | {"tokenizer.ggml.pre": string(pre)}
+    assert reason("llama", SETTINGS, usual(), vocabulary) == ""
+
+
+def test_a_tokenizer_that_llama_cpp_does_not_know_is_a_reason() -> None:
+    vocabulary = byte_tokenizer() | {"tokenizer.ggml.pre": string("of-next-year")}
+    assert "tokenizer.ggml.pre 'of-next-year' is not known" in reason(
+        "llama", SETTINGS, usual(), vocabulary
+    )
+
+
+def test_a_tokenizer_without_merges_is_a_reason() -> None:
+    vocabulary = byte_tokenizer()
+    del vocabulary["tokenizer.ggml.merges"]
+    assert "tokenizer.ggml.merges is missing" in reason("llama", SETTINGS, usual(), vocabulary)
+
+
+def test_more_tokens_than_rows_of_the_embedding_are_a_reason() -> None:
+    tensors = [t for t in usual() if t.name not in ("token_embd.weight", "output.weight")]
+    tensors.append(matrix("token_embd.weight", N_EMBD, N_VOCAB - 16))
+    text = reason("llama", SETTINGS, tensors)
+    assert f"{N_VOCAB} tokens in the vocabulary, but {N_VOCAB - 16} rows" in text
 
 
 def test_a_tensor_that_would_be_ignored_is_a_reason() -> None:

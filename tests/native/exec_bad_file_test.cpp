@@ -261,7 +261,7 @@ TEST_CASE("exec: a damaged tokenizer is refused by name") {
     refuses([&](GgufBuilder& b) { b.kv(t + "model").payload = raw_string(model); }, "unsupported",
             t + "model", model);
   }
-  refuses([&](GgufBuilder& b) { b.kv(t + "pre").payload = raw_string("odd"); }, "bad_file",
+  refuses([&](GgufBuilder& b) { b.kv(t + "pre").payload = raw_string("odd"); }, "unsupported",
           t + "pre", "odd");
   refuses([&](GgufBuilder& b) { drop_key(b, t + "merges"); }, "bad_file", "tokenizer", "");
   refuses([&](GgufBuilder& b) { b.kv(t + "merges") = {t + "merges", kGgufU32, raw(7), {}}; },
