@@ -118,6 +118,12 @@ std::unique_ptr<Family> make_family(const GgufFile& file) {
                          : "not supported") +
                   "; supported: " + supported_names());
 }
+    if (file.find(layer_name(static_cast<size_t>(il), "ffn_gate.0.weight")) != nullptr) {
+      throw Error(ErrorCode::kUnsupported,
+                  file.path().string() +
+                      ": this is a file of the old layout with one tensor for each expert; convert "
+                      "the model anew, or take a newer file of it");
+    }
 
 GgufExperts family_experts(const GgufFile& file, const Hparams& h) {
   const std::vector<ExpertRole> roles = expert_roles(h);

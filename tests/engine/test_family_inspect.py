@@ -92,6 +92,18 @@ def test_more_tokens_than_rows_of_the_embedding_are_a_reason() -> None:
     assert f"{N_VOCAB} tokens in the vocabulary, but {N_VOCAB - 16} rows" in text
 
 
+def test_one_tensor_for_each_expert_is_called_an_old_layout() -> None:
+    tensors = [t for t in usual() if "_exps." not in t.name]
+    for e in range(4):
+        tensors += [
+            matrix(f"blk.0.ffn_gate.{e}.weight", N_EMBD, 32),
+            matrix(f"blk.0.ffn_up.{e}.weight", N_EMBD, 32),
+            matrix(f"blk.0.ffn_down.{e}.weight", 32, N_EMBD),
+        ]
+    text = reason("llama", SETTINGS, tensors)
+    assert "the old layout with one tensor for each expert; convert the model anew" in text
+
+
 def test_a_tensor_that_would_be_ignored_is_a_reason() -> None:
     tensors = [*usual(), vector("blk.0.attn_q_norm.weight", 32)]
     text = reason("llama", SETTINGS, tensors)
