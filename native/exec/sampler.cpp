@@ -65,6 +65,15 @@ Sampler::Sampler(const Vocab& vocab, const SamplerOptions& o)
   check_range("min_p", o.min_p, 0.0, 1.0);
   check_range("repeat_penalty", o.repeat_penalty, 0.01, 100.0);
   const auto add = [&](llama_sampler* sampler) { llama_sampler_chain_add(chain_.get(), sampler); };
+  int32_t n_suppressed = 0;
+  const llama_token* suppressed = llama_vocab_get_suppress_tokens(vocab.get(), &n_suppressed);
+  if (n_suppressed > 0) {
+    std::vector<llama_logit_bias> never;
+    for (const llama_token token : std::span(suppressed, static_cast<size_t>(n_suppressed))) {
+      never.push_back({token, -INFINITY});
+    }
+    add(llama_sampler_init_logit_bias(vocab.size(), n_suppressed, never.data()));
+  }
   if (!o.grammar.empty()) {
     check_grammar(o.grammar);
     llama_sampler* grammar = llama_sampler_init_grammar(vocab.get(), o.grammar.c_str(), "root");

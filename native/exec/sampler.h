@@ -1,5 +1,5 @@
-// exec/sampler.h: libllama's sampler chain for one request. Seeds are per request. Engine thread
-// only.
+// exec/sampler.h: libllama's sampler chain for one request. Seeds are per request. Tokens that the
+// file suppresses are never sampled. Engine thread only.
 
 #pragma once
 
