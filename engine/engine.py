@@ -31,6 +31,7 @@ from engine.runlog.start import start_run_log
 from engine.runlog.writer import RunLogWriter
 from engine.sampling import SamplingParams
 from engine.text_stream import TextStream
+from engine.thinking_markers import hidden_markers
 
 # Records kept for drain_events(); when nobody drains them, the oldest go.
 MAX_KEPT_RECORDS = 1 << 18
@@ -64,6 +65,7 @@ class Engine:
             bos=self._special_text(self.info.bos_token),
             eos=self._special_text(self.info.eos_token),
         )
+        self._markers = hidden_markers(engine)
         wanted = options.cache.bytes_of(model.experts_total_bytes)
         if wanted < self.info.min_cache_bytes:
             notices.append(
@@ -242,7 +244,8 @@ class Engine:
     ) -> None:
         if reply.stopped:
             return  # made before the cancel reached the engine
-        self._add_piece(number, reply.push(piece), (token,), events, at)
+        text = reply.push(piece or self._markers.get(token, b""))
+        self._add_piece(number, text, (token,), events, at)
         if reply.stopped:
             self._native.cancel(number)
 

@@ -1,51 +1,15 @@
 """What of a reply is the model's thinking, and what is its answer.
 
-Every family marks its thinking in its own way; all the ways are in `MARKERS`. A marker counts only
-where a model would write it: not inside fenced code, and, when it looks like ordinary text, only at
-the beginning of a line.
+Every family marks its thinking in its own way; all the ways are in `engine.thinking_markers`. A
+marker counts only where a model would write it: not inside fenced code, and, when it looks like
+ordinary text, only at the beginning of a line.
 """
 
 import re
 
 import msgspec
 
-
-class Markers(msgspec.Struct, frozen=True, kw_only=True):
-    """How one kind of model sets its thinking apart.
-
-    Attributes:
-        opens, closes: The texts around the thinking.
-        is_token: A special token of the model, which nobody writes by accident.
-        may_be_implied: The prompt may already have opened it, so the reply only closes it.
-    """
-
-    opens: str
-    closes: tuple[str, ...]
-    is_token: bool = False
-    may_be_implied: bool = False
-
-
-MARKERS = (
-    # DeepSeek R1 and later, Qwen 3, GLM 4.5 and later, MiniMax, Nemotron, Kimi K2, Hunyuan, Ernie
-    Markers(opens="<think>", closes=("</think>",), may_be_implied=True),
-    Markers(opens="<thinking>", closes=("</thinking>",)),
-    # gpt-oss: channels; what follows the analysis is the channel called final
-    Markers(
-        opens="<|channel|>analysis<|message|>",
-        closes=("<|end|>", "<|channel|>final<|message|>"),
-        is_token=True,
-    ),
-    # Gemma 4
-    Markers(opens="<|channel>thought\n", closes=("<channel|>",), is_token=True),
-    # Magistral, Mistral Small 4
-    Markers(opens="[THINK]", closes=("[/THINK]",), is_token=True, may_be_implied=True),
-    # Seed-OSS
-    Markers(opens="<seed:think>", closes=("</seed:think>",), may_be_implied=True),
-    # Cohere Command
-    Markers(opens="<|START_THINKING|>", closes=("<|END_THINKING|>",), is_token=True),
-    # Kimi VL
-    Markers(opens="◁think▷", closes=("◁/think▷",), is_token=True),
-)
+from engine.thinking_markers import MARKERS, Markers
 
 # Tokens around an answer that say nothing to a reader.
 NOISE = (

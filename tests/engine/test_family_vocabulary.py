@@ -59,6 +59,15 @@ def reply_of(suppressed: list[int], params: SamplingParams) -> tuple[str, list[i
     raise AssertionError("the reply did not end")
 
 
+@pytest.mark.parametrize(
+    ("token", "text"),
+    [(THINK, "<think>"), (END_OF_THINKING, "</think>"), (CHANNEL, "<|channel>"), (OTHER, "")],
+)
+def test_control_tokens_have_a_text_where_they_mark_the_thinking(token: int, text: str) -> None:
+    others = [other for other in range(N_VOCAB) if other != token]
+    assert reply_of(others, SamplingParams()) == (12 * text, [token] * 12)
+
+
 def test_suppressed_tokens_are_never_written() -> None:
     for params in (
         SamplingParams(temperature=0.0),
