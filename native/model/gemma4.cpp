@@ -43,7 +43,8 @@ class Gemma4 final : public Decoder {
     std::vector<TensorSpec> specs = embedding_tensors(h);
     for (const LayerHparams& l : h.layers) {
       if (l.window == 0) {
-        specs.back() = vector_of("rope_freqs", l.head_dim / 2);
+        specs.push_back(vector_of("rope_freqs", l.head_dim / 2));
+        break;
       }
     }
     return specs;

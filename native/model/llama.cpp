@@ -23,6 +23,10 @@ class Llama : public Decoder {
     }
     return reader.finish(std::move(h));
   }
+
+  std::vector<TensorSpec> model_tensors(const Hparams& h) const override {
+    return embedding_and_rope_tensors(h);
+  }
 };
 
 class GraniteMoe final : public Llama {

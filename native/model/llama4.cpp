@@ -51,6 +51,10 @@ class Llama4 final : public Decoder {
     return reader.finish(std::move(h));
   }
 
+  std::vector<TensorSpec> model_tensors(const Hparams& h) const override {
+    return embedding_and_rope_tensors(h);
+  }
+
  protected:
   ggml_tensor* mix(Builder& b, ggml_tensor* x) const override {
     Heads heads = query_key_value(b, x);

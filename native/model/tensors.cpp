@@ -15,14 +15,17 @@ TensorSpec matrix_of(const std::string& name, int64_t n_in, int64_t n_out, bool 
 }
 
 TensorSpecs embedding_tensors(const Hparams& h) {
-  int64_t n_rot = 2;
-  for (const LayerHparams& l : h.layers) {
-    n_rot = l.rope.n_rot > 0 && !l.recurrent ? l.rope.n_rot : n_rot;
-  }
   return {{"token_embd.weight", {h.n_embd, h.n_vocab}},
           vector_of("output_norm", h.n_embd),
-          matrix_of("output", h.n_embd, h.n_vocab, false),
-          vector_of("rope_freqs", n_rot / 2, false)};
+          matrix_of("output", h.n_embd, h.n_vocab, false)};
+}
+
+TensorSpecs embedding_and_rope_tensors(const Hparams& h) {
+  int64_t n_rot = 2;
+  for (const LayerHparams& l : h.layers) {
+    n_rot = l.rope.n_rot > 0 ? l.rope.n_rot : n_rot;
+  }
+  return joined({embedding_tensors(h), {vector_of("rope_freqs", n_rot / 2, false)}});
 }
 
 TensorSpecs attention_tensors(const Hparams& h, int32_t il) {

@@ -21,8 +21,10 @@ using TensorSpecs = std::vector<TensorSpec>;
 [[nodiscard]] TensorSpec matrix_of(const std::string& name, int64_t n_in, int64_t n_out,
                                    bool required = true);
 
-// Embedding, output norm and head (absent: the embedding is the head), frequency factors.
+// Embedding, output norm and head (absent: the embedding is the head).
 [[nodiscard]] TensorSpecs embedding_tensors(const Hparams& h);
+// The same and factors of rotary frequencies, for families whose attention() reads them.
+[[nodiscard]] TensorSpecs embedding_and_rope_tensors(const Hparams& h);
 // Q, K, V (or all in one), output. Biases that are there are used.
 [[nodiscard]] TensorSpecs attention_tensors(const Hparams& h, int32_t il);
 // Norms of Q and K: of each head, or over their full width.

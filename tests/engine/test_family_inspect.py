@@ -104,6 +104,16 @@ def test_one_tensor_for_each_expert_is_called_an_old_layout() -> None:
     assert "the old layout with one tensor for each expert; convert the model anew" in text
 
 
+def test_factors_of_frequencies_are_a_reason_where_the_family_does_not_read_them() -> None:
+    factors = vector("rope_freqs.weight", 16)
+    assert reason("llama", SETTINGS, [*usual(), factors]) == ""
+    settings = SETTINGS | {"expert_feed_forward_length": 32}
+    normed = [*usual(), *qk_norms(0, 32, 32)]
+    assert reason("qwen3moe", settings, normed) == ""
+    text = reason("qwen3moe", settings, [*normed, factors])
+    assert "'rope_freqs.weight' is not known to the family 'qwen3moe'" in text
+
+
 def test_a_tensor_that_would_be_ignored_is_a_reason() -> None:
     tensors = [*usual(), vector("blk.0.attn_q_norm.weight", 32)]
     text = reason("llama", SETTINGS, tensors)
