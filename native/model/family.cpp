@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "model/file_kind.h"
 #include "model/vocab.h"
 
 namespace runahead {
@@ -77,23 +78,13 @@ void keep_layers(GgufExperts& experts, const std::vector<int32_t>& layers) {
   experts.places = std::move(places);
 }
 
-void check_is_language_model(const GgufFile& file, const std::string& architecture) {
-  const std::string where = file.path().string() + ": ";
-  const std::string type = file.get_string("general.type").value_or("model");
-  if (architecture == "clip" || type == "mmproj") {
-    throw Error(ErrorCode::kUnsupported,
-                where +
-                    "this is the vision or audio part of a model; choose the file with the "
-                    "language model");
+// Why a tensor that no family reads is in a file.
+std::string why_unknown(const std::string& tensor, const std::string& architecture) {
+  if (tensor.ends_with(".scale") || tensor.ends_with(".input_scale")) {
+    return "scales a whole matrix, as NVFP4 files do, which are not supported; take a file of "
+           "another type, such as Q4_K_M or MXFP4";
   }
-  if (type == "adapter") {
-    throw Error(ErrorCode::kUnsupported,
-                where + "this is an adapter (LoRA), which cannot run without its model");
-  }
-  if (type == "imatrix" || architecture == "imatrix") {
-    throw Error(ErrorCode::kUnsupported,
-                where + "this is an importance matrix for quantising, not a model");
-  }
+  return "is not known to the family '" + architecture + "': a variant that is not supported";
 }
 
 }  // namespace
@@ -118,12 +109,6 @@ std::unique_ptr<Family> make_family(const GgufFile& file) {
                          : "not supported") +
                   "; supported: " + supported_names());
 }
-    if (file.find(layer_name(static_cast<size_t>(il), "ffn_gate.0.weight")) != nullptr) {
-      throw Error(ErrorCode::kUnsupported,
-                  file.path().string() +
-                      ": this is a file of the old layout with one tensor for each expert; convert "
-                      "the model anew, or take a newer file of it");
-    }
 
 GgufExperts family_experts(const GgufFile& file, const Hparams& h) {
   const std::vector<ExpertRole> roles = expert_roles(h);
@@ -133,6 +118,12 @@ GgufExperts family_experts(const GgufFile& file, const Hparams& h) {
     const auto name = [&](size_t i) {
       return layer_name(static_cast<size_t>(il), roles[i].suffix + ".weight");
     };
+    if (file.find(layer_name(static_cast<size_t>(il), "ffn_gate.0.weight")) != nullptr) {
+      throw Error(ErrorCode::kUnsupported,
+                  file.path().string() +
+                      ": this is a file of the old layout with one tensor for each expert; convert "
+                      "the model anew, or take a newer file of it");
+    }
     if (experts.layout.class_of_layer[static_cast<size_t>(il)] < 0) {
       throw Error(ErrorCode::kUnsupported,
                   file.path().string() + ": tensor '" + name(0) +
@@ -144,15 +135,15 @@ GgufExperts family_experts(const GgufFile& file, const Hparams& h) {
   }
   keep_layers(experts, h.expert_layers);
   return experts;
+}
+
+void check_tensors(const GgufFile& file, const Family& family, const Hparams& h) {
   const uint64_t n_token = file.array_length("tokenizer.ggml.tokens").value_or(0);
   if (n_token > static_cast<uint64_t>(h.n_vocab)) {
     throw Error(ErrorCode::kBadFile, file.path().string() + ": " + std::to_string(n_token) +
                                          " tokens in the vocabulary, but " +
                                          std::to_string(h.n_vocab) + " rows in token_embd.weight");
   }
-}
-
-void check_tensors(const GgufFile& file, const Family& family, const Hparams& h) {
   std::set<std::string> known;
   const auto check = [&](const std::string& name, const TensorSpec& spec) {
     (void)find_weight(file, name, spec);
@@ -178,8 +169,7 @@ void check_tensors(const GgufFile& file, const Family& family, const Hparams& h)
     const bool draft = of_layer && std::atoi(tensor.name.c_str() + 4) >= h.n_layer();
     if (!draft && !known.contains(tensor.name)) {
       throw Error(ErrorCode::kUnsupported, file.path().string() + ": tensor '" + tensor.name +
-                                               "' is not known to the family '" + h.architecture +
-                                               "': a variant that is not supported");
+                                               "' " + why_unknown(tensor.name, h.architecture));
     }
   }
 }

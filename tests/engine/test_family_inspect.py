@@ -66,6 +66,24 @@ def test_a_vision_only_file_is_called_so() -> None:
     assert "the vision or audio part of a model" in reason("clip", SETTINGS, usual())
 
 
+@pytest.mark.parametrize(
+    ("architecture", "what"),
+    [
+        ("controlvector", "a control vector, which cannot run without its model"),
+        ("bert", "an embedding model"),
+        ("nomic-bert-moe", "an embedding model"),
+        ("gemma-embedding", "an embedding model"),
+        ("whisper", "writes down speech"),
+        ("eagle3", "only drafts tokens for another model"),
+        ("gemma4-assistant", "only drafts tokens for another model"),
+    ],
+)
+def test_what_is_no_language_model_is_called_what_it_is(architecture: str, what: str) -> None:
+    text = reason(architecture, {}, usual())
+    assert what in text
+    assert "mixture" not in text
+
+
 @pytest.mark.parametrize("pre", ["llama-bpe", "gpt-4o", "deepseek-v3", "qwen35", "glm4", "kimi-k2"])
 def test_files_with_tokenizers_that_llama_cpp_knows_run(pre: str) -> None:
     vocabulary = byte_tokenizer() | {"tokenizer.ggml.pre": string(pre)}
@@ -102,6 +120,12 @@ def test_one_tensor_for_each_expert_is_called_an_old_layout() -> None:
         ]
     text = reason("llama", SETTINGS, tensors)
     assert "the old layout with one tensor for each expert; convert the model anew" in text
+
+
+def test_scales_of_whole_matrices_are_a_reason_that_names_nvfp4() -> None:
+    tensors = [*usual(), vector("blk.0.ffn_up_exps.scale", 4)]
+    text = reason("llama", SETTINGS, tensors)
+    assert "'blk.0.ffn_up_exps.scale' scales a whole matrix, as NVFP4 files do" in text
 
 
 def test_factors_of_frequencies_are_a_reason_where_the_family_does_not_read_them() -> None:
