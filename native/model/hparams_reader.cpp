@@ -191,10 +191,11 @@ Hparams HparamsReader::common() const {
     layer.fused_qkv = file_.find(layer_name(il, "attn_qkv.weight")) != nullptr;
     h.layers.push_back(layer);
   }
-  h.n_group = positive_or("expert_group_count", 1, UINT16_MAX);
-  h.n_group_used = positive_or("expert_group_used_count", 1, UINT16_MAX);
-  for (const TensorInfo& tensor : file_.tensors()) {
-    h.fused_gate_up = h.fused_gate_up || tensor.name.ends_with(".ffn_gate_up_exps.weight");
+  h.n_group = std::max(1, size_or("expert_group_count", 1, UINT16_MAX));
+  h.n_group_used = h.n_group == 1 ? 1 : positive_or("expert_group_used_count", 1, UINT16_MAX);
+  for (size_t il = 0; il < static_cast<size_t>(n_layer); ++il) {
+    h.fused_gate_up =
+        h.fused_gate_up || file_.find(layer_name(il, "ffn_gate_up_exps.weight")) != nullptr;
   }
   return h;
 }

@@ -138,6 +138,17 @@ def test_factors_of_frequencies_are_a_reason_where_the_family_does_not_read_them
     assert "'rope_freqs.weight' is not known to the family 'qwen3moe'" in text
 
 
+def test_a_draft_layer_whose_experts_are_of_another_form_is_no_reason() -> None:
+    drafting = SETTINGS | {"block_count": 2, "nextn_predict_layers": 1}
+    tensors = [*usual(), *experts(1, N_EMBD, 32, 4, fused=True)]
+    assert reason("llama", drafting, tensors) == ""
+
+
+def test_no_group_of_experts_is_one_group() -> None:
+    groups: dict[str, Setting] = {"expert_group_count": 0, "expert_group_used_count": 0}
+    assert reason("llama", SETTINGS | groups, usual()) == ""
+
+
 def test_a_tensor_that_would_be_ignored_is_a_reason() -> None:
     tensors = [*usual(), vector("blk.0.attn_q_norm.weight", 32)]
     text = reason("llama", SETTINGS, tensors)
