@@ -117,8 +117,7 @@ void HparamsReader::read_routing(Hparams& h, Gating missing) const {
   h.normalise_weights = flag("expert_weights_norm", false);
   const float scale = number("expert_weights_scale", 0.0, 0.0, 1e6);
   h.weights_scale = scale == 0.0F ? 1.0F : scale;
-  const int32_t n_shared = size_or("expert_shared_count", 0, 1024);
-  h.n_ff_shared = n_shared * (h.n_ff_shared > 0 ? h.n_ff_shared : h.n_ff_expert);
+  h.n_ff_shared = size_or("expert_shared_count", 0, 64) * h.n_ff_expert;
 }
 
 Rope HparamsReader::rope(int32_t head_dim, int32_t context_length) const {

@@ -149,6 +149,18 @@ def test_no_group_of_experts_is_one_group() -> None:
     assert reason("llama", SETTINGS | groups, usual()) == ""
 
 
+@pytest.mark.parametrize(("family", "n_ff_shared"), [("dots1", 32), ("bailingmoe2", 48)])
+def test_only_bailingmoe2_reads_a_size_of_shared_experts(family: str, n_ff_shared: int) -> None:
+    settings = SETTINGS | {
+        "expert_feed_forward_length": 32,
+        "expert_shared_count": 1,
+        "expert_shared_feed_forward_length": 48,
+    }
+    tensors = [*usual(), *qk_norms(0, 32, 32), *gated_ffn(0, N_EMBD, n_ff_shared, "_shexp")]
+    assert reason(family, settings | {"expert_gating_func": 2}, tensors) == ""
+    assert f"{family}.expert_gating_func is missing" in reason(family, settings, tensors)
+
+
 def test_a_tensor_that_would_be_ignored_is_a_reason() -> None:
     tensors = [*usual(), vector("blk.0.attn_q_norm.weight", 32)]
     text = reason("llama", SETTINGS, tensors)
