@@ -206,6 +206,10 @@ Hparams HparamsReader::finish(Hparams h) const {
       h.expert_layers.push_back(il);
     }
   }
+  // A state that no layer keeps takes no memory.
+  const bool recurrent = std::any_of(h.layers.begin(), h.layers.end(),
+                                     [](const LayerHparams& l) { return l.recurrent; });
+  h.conv_kernel = recurrent ? h.conv_kernel : 0;
   if (h.expert_layers.empty()) {
     fail(ErrorCode::kBadFile, "block_count", "leaves no layer with experts");
   }
