@@ -38,11 +38,6 @@ ggml_tensor* as_heads(Builder& b, const std::string& name, ggml_tensor* y, int64
   return norm == nullptr ? y : b.rms_norm(y, norm);
 }
 
-ggml_tensor* heads_of(Builder& b, const std::string& name, ggml_tensor* x, int64_t head_dim,
-                      int64_t n_head) {
-  return as_heads(b, name, b.linear(name, x), head_dim, n_head);
-}
-
 ggml_tensor* attend(Builder& b, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v,
                     const AttendOptions& options, int64_t v_dim) {
   const LayerHparams& l = b.layer();
@@ -102,7 +97,7 @@ ggml_tensor* attend(Builder& b, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v,
   return result;
 }
 
-Heads query_key_value(Builder& b, ggml_tensor* x, bool normalise) {
+Heads query_key_value(Builder& b, ggml_tensor* x, bool normalise, int64_t q_dim) {
   const LayerHparams& l = b.layer();
   ggml_tensor* all = l.fused_qkv ? b.linear("attn_qkv", x) : nullptr;
   int64_t used = 0;
@@ -114,8 +109,11 @@ Heads query_key_value(Builder& b, ggml_tensor* x, bool normalise) {
     return normalise ? as_heads(b, name, y, head_dim, n_head)
                      : ggml_reshape_3d(b.ctx(), y, head_dim, n_head, b.n());
   };
-  ggml_tensor* q = heads("attn_q", l.head_dim, l.n_head);
+  ggml_tensor* q = heads("attn_q", q_dim > 0 ? q_dim : l.head_dim, l.n_head);
   ggml_tensor* k = heads("attn_k", l.head_dim, l.n_head_kv);
+  if (all == nullptr && b.find("attn_v.weight") == nullptr) {
+    return {q, k, k};
+  }
   return {q, k, heads("attn_v", l.head_dim_v, l.n_head_kv)};
 }
 
@@ -131,13 +129,12 @@ ggml_tensor* grouped_query_attention(Builder& b, ggml_tensor* x) {
 ggml_tensor* gated_attention(Builder& b, ggml_tensor* x) {
   const LayerHparams& l = b.layer();
   ggml_context* ctx = b.ctx();
-  ggml_tensor* both = b.linear("attn_q", x);  // [2 * head_dim * n_head, n]
-  both = ggml_reshape_3d(ctx, both, int64_t{2} * l.head_dim, l.n_head, b.n());
-  ggml_tensor* q = rope(b, b.norm("attn_q_norm", b.part(both, 0, l.head_dim)));
-  ggml_tensor* gate = ggml_cont_2d(ctx, b.part(both, l.head_dim, l.head_dim), l.n_embd_q(), b.n());
-  ggml_tensor* k = rope(b, heads_of(b, "attn_k", x, l.head_dim, l.n_head_kv));
-  ggml_tensor* v = heads_of(b, "attn_v", x, l.head_dim_v, l.n_head_kv);
-  ggml_tensor* found = attend(b, q, k, v, {attention_scale(b)});
+  const Heads heads = query_key_value(b, x, false, int64_t{2} * l.head_dim);
+  ggml_tensor* q = rope(b, b.norm("attn_q_norm", b.part(heads.q, 0, l.head_dim)));
+  ggml_tensor* gate = b.part(heads.q, l.head_dim, l.head_dim);
+  gate = ggml_cont_2d(ctx, gate, l.n_embd_q(), b.n());
+  ggml_tensor* k = rope(b, b.norm("attn_k_norm", heads.k));
+  ggml_tensor* found = attend(b, q, k, heads.v, {attention_scale(b)});
   return b.linear("attn_output", ggml_mul(ctx, found, ggml_sigmoid(ctx, gate)));
 }
 

@@ -30,9 +30,6 @@ struct AttendOptions {
 // one, per head or over the full width, whichever its length says.
 [[nodiscard]] ggml_tensor* as_heads(Builder& b, const std::string& name, ggml_tensor* y,
                                     int64_t head_dim, int64_t n_head);
-// The same of <name>'s product with x.
-[[nodiscard]] ggml_tensor* heads_of(Builder& b, const std::string& name, ggml_tensor* x,
-                                    int64_t head_dim, int64_t n_head);
 
 // Writes k, v to the caches, then looks at the positions that the layer's window allows. q:
 // [head_dim, n_head, n], k: [head_dim, n_head_kv, n], v: [head_dim_v, n_head_kv, n] (nullptr where
@@ -46,8 +43,10 @@ struct Heads {
   ggml_tensor* v;  // [head_dim_v, n_head_kv, n]
 };
 // By attn_q, attn_k, attn_v, or by attn_qkv; not turned yet, and normalised as as_heads() does
-// unless the family does that later. x: normalised, [n_embd, n].
-[[nodiscard]] Heads query_key_value(Builder& b, ggml_tensor* x, bool normalise = true);
+// unless the family does that later. Without attn_v, V is K. x: normalised, [n_embd, n]. q_dim: of
+// a head of attn_q, where that is not head_dim.
+[[nodiscard]] Heads query_key_value(Builder& b, ggml_tensor* x, bool normalise = true,
+                                    int64_t q_dim = 0);
 
 // The usual one: query_key_value(), rotary embedding of Q and K, attn_output. x:
 // normalised, [n_embd, n].

@@ -52,10 +52,10 @@ class Gemma4 final : public Decoder {
 
   std::vector<TensorSpec> layer_tensors(const Hparams& h, int32_t il) const override {
     const LayerHparams& l = h.layer(il);
-    TensorSpecs attention{matrix_of("attn_q", h.n_embd, l.n_embd_q()),
-                          matrix_of("attn_k", h.n_embd, l.n_embd_k()),
-                          matrix_of("attn_v", h.n_embd, l.n_embd_v(), false),
-                          matrix_of("attn_output", l.n_embd_q(), h.n_embd)};
+    TensorSpecs attention = attention_tensors(h, il);
+    for (TensorSpec& spec : attention) {
+      spec.required = spec.required && spec.name != "attn_v.weight";
+    }
     TensorSpecs norms{vector_of("attn_norm", h.n_embd), vector_of("post_attention_norm", h.n_embd),
                       vector_of("ffn_norm", h.n_embd), vector_of("post_ffw_norm", h.n_embd),
                       vector_of("layer_output_scale", 1, false)};
@@ -74,16 +74,11 @@ class Gemma4 final : public Decoder {
   ggml_tensor* attention(Builder& b, ggml_tensor* x) const override {
     const LayerHparams& l = b.layer();
     ggml_tensor* factors = l.window == 0 ? b.model("rope_freqs.weight") : nullptr;
-    ggml_tensor* normed = b.norm("attn_norm", x);
-    ggml_tensor* q = rope(b, heads_of(b, "attn_q", normed, l.head_dim, l.n_head), factors);
-    ggml_tensor* raw_k =
-        ggml_reshape_3d(b.ctx(), b.linear("attn_k", normed), l.head_dim, l.n_head_kv, b.n());
-    ggml_tensor* k = rope(b, b.norm("attn_k_norm", raw_k), factors);
     // Some layers have no V: it is K before its norm and rotation.
-    ggml_tensor* v = b.find("attn_v.weight") == nullptr
-                         ? raw_k
-                         : heads_of(b, "attn_v", normed, l.head_dim, l.n_head_kv);
-    v = ggml_rms_norm(b.ctx(), v, b.hparams().rms_eps);
+    const Heads heads = query_key_value(b, b.norm("attn_norm", x), false);
+    ggml_tensor* q = rope(b, b.norm("attn_q_norm", heads.q), factors);
+    ggml_tensor* k = rope(b, b.norm("attn_k_norm", heads.k), factors);
+    ggml_tensor* v = ggml_rms_norm(b.ctx(), heads.v, b.hparams().rms_eps);
     ggml_tensor* y = b.linear("attn_output", attend(b, q, k, v, {attention_scale(b)}));
     return ggml_add(b.ctx(), b.norm("post_attention_norm", y), x);
   }

@@ -96,11 +96,13 @@ class Qwen35Moe : public Decoder {
   }
 
   static TensorSpecs gated_attention_tensors(const Hparams& h, const LayerHparams& l) {
-    return joined(
-        {{matrix_of("attn_q", h.n_embd, int64_t{2} * l.n_embd_q()),
-          matrix_of("attn_k", h.n_embd, l.n_embd_k()), matrix_of("attn_v", h.n_embd, l.n_embd_v()),
-          matrix_of("attn_output", l.n_embd_q(), h.n_embd)},
-         head_norms(l)});
+    const int64_t n_q = int64_t{2} * l.n_embd_q();  // with the gates
+    TensorSpecs qkv{matrix_of("attn_q", h.n_embd, n_q), matrix_of("attn_k", h.n_embd, l.n_embd_k()),
+                    matrix_of("attn_v", h.n_embd, l.n_embd_v())};
+    if (l.fused_qkv) {
+      qkv = {matrix_of("attn_qkv", h.n_embd, n_q + l.n_embd_k() + l.n_embd_v())};
+    }
+    return joined({qkv, {matrix_of("attn_output", l.n_embd_q(), h.n_embd)}, head_norms(l)});
   }
 };
 
