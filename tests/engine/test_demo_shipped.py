@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import llama_cpp
 import pytest
 
 from engine.cache_size import CacheSize
@@ -19,7 +18,7 @@ from engine.sampling import SamplingParams
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "resources" / "demo"))
 
 from recipe.corpus import held_out_prompts
-from recipe.evaluate import difference
+from recipe.evaluate import difference, load_llama
 
 QUESTIONS = [chat[0] for chat in DEMO_CHATS]
 MAX_TOKENS = 160
@@ -83,14 +82,12 @@ def test_a_small_cache_changes_no_word(engine: Engine) -> None:
 
 
 def test_llama_cpp_gives_the_same_greedy_replies(engine: Engine) -> None:
-    llama = llama_cpp.Llama(
-        str(demo_model()), n_ctx=1024, n_batch=1024, logits_all=True, n_threads=1, verbose=False
-    )
+    llama = load_llama(demo_model(), n_threads=1)
     prompts = [engine.prompt_of(asked(turns[0])).tokens for turns in held_out_prompts()]
     gaps = [difference(engine, llama, tuple(prompt)) for prompt in prompts]
     llama.close()
-    assert gaps.count(None) >= 20
-    # Sums are made in another order there, so that a tie may go the other way.
+    # All are the same where both take the same kernels; elsewhere a tie may go the other way.
+    assert gaps.count(None) >= 27
     assert all(gap is None or gap < 0.1 for gap in gaps)
 
 

@@ -35,8 +35,6 @@ def build(folder: Path, model: Path, settings: Settings) -> None:
     write_gguf(model, load_values(final), tokenizer)
     about = {
         "n_step": settings.n_step,
-        "again_steps": settings.again_steps,
-        "again_scale": settings.again_scale,
         "batch_tokens": settings.batch_tokens,
         "decay_share": settings.decay_share,
         "balance": RouterLosses().balance,
@@ -48,6 +46,7 @@ def build(folder: Path, model: Path, settings: Settings) -> None:
 
 def _tokenizer(path: Path) -> Tokenizer:
     if not path.exists():
+        print("Making the tokenizer", flush=True)
         corpus = islice(conversations("train", _TOKENIZER_SEED), _N_TOKENIZER)
         train_tokenizer(corpus, Shape().n_vocab).save(str(path))
     return load_tokenizer(path)
@@ -56,13 +55,14 @@ def _tokenizer(path: Path) -> Tokenizer:
 def _make_rows(folder: Path, tokenizer: Tokenizer, settings: Settings) -> None:
     """As many as training reads, so that it sees each once."""
     n_short = settings.n_short_step * (settings.batch_tokens // SHORT)
-    n_long = (settings.n_all_steps - settings.n_short_step) * (settings.batch_tokens // LONG)
+    n_long = (settings.n_step - settings.n_short_step) * (settings.batch_tokens // LONG)
     for name, n_token, n_row, seed in (
         ("short", SHORT, n_short, _ROWS_SEED),
         ("long", LONG, n_long, _ROWS_SEED + 1),
     ):
         path = folder / f"{name}.npz"
         if not path.exists():
+            print(f"Writing {n_row * n_token / 1e6:.1f} million tokens in {name} rows", flush=True)
             pack_rows(tokenizer, conversations("train", seed), n_token, n_row).save(path)
 
 

@@ -52,16 +52,9 @@ def card(results: dict[str, Any], settings: dict[str, Any]) -> str:
         n_prompt=len(results["replies"]),
         n_same=results["llama_cpp"].count(None),
         apart=_apart([gap for gap in results["llama_cpp"] if gap is not None]),
-        again=_again(settings),
         **settings,
     )
     return filled + "".join(_conversations(results["replies"]))
-
-
-def _again(settings: dict[str, Any]) -> str:
-    if not settings["again_steps"]:
-        return ""
-    return f", then once more from {settings['again_scale']:.0%} of it in {settings['again_steps']}"
 
 
 def _apart(gaps: list[float]) -> str:

@@ -37,9 +37,7 @@ def evaluate(model: Path, rows_folder: Path) -> dict[str, Any]:
     options = EngineOptions(
         store="memory", cache=CacheSize(fraction=1), context=_CONTEXT, run_log=False, n_threads=2
     )
-    llama = llama_cpp.Llama(
-        str(model), n_ctx=_CONTEXT, n_batch=_CONTEXT, logits_all=True, n_threads=2, verbose=False
-    )
+    llama = load_llama(model, n_threads=2)
     with Engine.open(model, options) as engine:
         held_out = [
             engine.tokenize(chat_text(conversation), add_special=False)[:_CONTEXT]
@@ -53,6 +51,19 @@ def evaluate(model: Path, rows_folder: Path) -> dict[str, Any]:
             "llama_cpp": [difference(engine, llama, prompt) for prompt in questions],
             "experts": expert_use(engine, questions),
         }
+
+
+def load_llama(model: Path, n_threads: int) -> llama_cpp.Llama:
+    """llama.cpp with its own choice of attention, where this binding's is another."""
+    return llama_cpp.Llama(
+        str(model),
+        n_ctx=_CONTEXT,
+        n_batch=_CONTEXT,
+        logits_all=True,
+        flash_attn=True,
+        n_threads=n_threads,
+        verbose=False,
+    )
 
 
 def perplexities(

@@ -41,10 +41,10 @@ MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
     (ScriptTopic("nature", 0.35).thread, 7),
     (UnknownTopic().thread, 9),
     (STORIES.thread, 8),
-    (POEMS.thread, 3),
+    (POEMS.thread, 5),
     (ComparisonTopic().thread, 4),
     (ListTopic().thread, 5),
-    (WordTopic().thread, 5),
+    (WordTopic().thread, 7),
     (NumberTopic().thread, 2),
 )
 
