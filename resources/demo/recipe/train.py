@@ -1,9 +1,9 @@
 """Training: worker processes of one thread each, which share parameters and go in step.
 
 One thread each, since on shared machines a product that is split over threads waits for the slowest
-thread hundreds of times a second, while workers wait for each other twice a step. What is learnt
-depends on the settings and the seed only; stopped and started again, it goes on from its last
-checkpoint.
+thread hundreds of times a second, while workers wait for each other twice a step. On the same kind
+of CPU and PyTorch, what is learnt depends on the settings and the seed only; stopped and started
+again, it goes on from its last checkpoint.
 """
 
 import json
@@ -70,7 +70,7 @@ class Settings:
 def train(folder: Path, settings: Settings) -> Path:
     """Train on the rows in `folder`, and return the file with the final parameters.
 
-    Raises RuntimeError when a worker dies.
+    Beside it, settings.json says how it was trained. Raises RuntimeError when a worker dies.
     """
     torch.manual_seed(settings.seed)
     state = SharedState(Model(Shape()), settings.n_worker)
@@ -95,7 +95,21 @@ def train(folder: Path, settings: Settings) -> Path:
                 for other in waiting.values():
                     other.terminate()
                 raise RuntimeError("a training worker died; started again, training goes on")
+    about = json.dumps(_about(settings)) + "\n"
+    (folder / "settings.json").write_text(about, encoding="utf-8")
     return _save(folder / "final.pt", state, settings.n_step)
+
+
+def _about(settings: Settings) -> dict[str, float]:
+    """What the card says about the training."""
+    return {
+        "n_step": settings.n_step,
+        "batch_tokens": settings.batch_tokens,
+        "decay_share": settings.decay_share,
+        "balance": RouterLosses().balance,
+        "late_balance": LATE_LOSSES.balance,
+        "balanced_share": settings.balanced_share,
+    }
 
 
 def _work(
@@ -159,7 +173,7 @@ class _Batch:
 
 
 class _Batches:
-    """Which rows a step reads: each file in an order of its own, again and again."""
+    """Which rows a step reads: the next of its file, so that each row is read once."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._settings = settings
@@ -173,7 +187,7 @@ class _Batches:
         rows = self._short if is_short else self._long
         n_row = settings.batch_tokens // (rows.tokens.shape[1] - 1)
         at = step if is_short else step - self._n_short
-        chosen = np.arange(at * n_row, (at + 1) * n_row) % len(rows)
+        chosen = np.arange(at * n_row, (at + 1) * n_row)
         weights = rows.weights(chosen)
         mine = slice(rank, None, settings.n_worker)
         return _Batch(
