@@ -42,5 +42,7 @@ def demo_model() -> Path:
 
 
 def is_demo_model(path: Path) -> bool:
-    """Whether this file is the demo model."""
-    return path in _PLACES
+    """Whether this file is the demo model, by whatever path it is reached."""
+    if all(path.name != place.name for place in _PLACES):
+        return False  # the disk of another model need not be asked
+    return path.resolve() in [place.resolve() for place in _PLACES]

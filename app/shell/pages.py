@@ -180,7 +180,7 @@ class Pages(QObject):
     def _make_monitor(self) -> QWidget:
         from app.monitor.monitor_page import MonitorPage
 
-        return MonitorPage(self._service, self._settings, self._theme)
+        return MonitorPage(self._service, self._library, self._settings, self._theme)
 
     def _make_models(self) -> QWidget:
         from app.models.models_page import ModelsPage
