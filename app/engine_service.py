@@ -242,7 +242,8 @@ class EngineService(QObject):
                 reply.set_used(event.prompt_tokens, event.reused_tokens, rate)
         elif isinstance(event, Finished):
             if reply := self._replies.pop(event.request, None):
-                reply.end(event.reason, event.detail, self.policy)
+                link = str(self.link) if self.link.emulated else ""
+                reply.end(event.reason, event.detail, self.policy, link)
         elif isinstance(event, StateChanged):
             self._take_state(event.state)
         elif isinstance(event, StatsArrived):

@@ -81,7 +81,7 @@ class Reply(QObject):
         self._reused_tokens = reused_tokens
         self._hit_rate = hit_rate
 
-    def end(self, reason: Reason, detail: str = "", policy: str = "") -> None:
+    def end(self, reason: Reason, detail: str = "", policy: str = "", link: str = "") -> None:
         """Take the end; a second one is ignored."""
         if not self.active:
             return
@@ -96,5 +96,6 @@ class Reply(QObject):
             hit_rate=self._hit_rate,
             model=self._model,
             policy=policy or self._policy,
+            link=link,
         )
         self.finished.emit(self.result)

@@ -18,6 +18,7 @@ class ReplyResult(msgspec.Struct, frozen=True, kw_only=True):
         hit_rate: Share of the needed experts that were resident.
         model: Title of the model that answered.
         policy: The policy when it ended.
+        link: The speed of the link when it ended, if it was emulated; else "".
     """
 
     reason: Reason
@@ -30,3 +31,4 @@ class ReplyResult(msgspec.Struct, frozen=True, kw_only=True):
     hit_rate: float = 0.0
     model: str = ""
     policy: str = ""
+    link: str = ""

@@ -272,7 +272,7 @@ class MainWindow(QMainWindow):
         self.pages.chats.begin_chats(questions)
 
     def _on_demo_ended(self, why: str) -> None:
-        if why and self.page != "chats":
+        if why and not self.pages.shows_first_start:  # which says it by itself
             self.banners.notice(tr("The demo model cannot be opened"), why, kind="danger")
 
     def _on_unsaved(self, sentence: str) -> None:

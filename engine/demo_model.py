@@ -9,8 +9,8 @@ from engine import errors
 from engine.cache_size import CacheSize
 from engine.link_speed import LinkSpeed
 
-# It is so small that any disk reads its experts at once. At this pace, which is said beside every
-# figure, the link is what limits it, as with a large model, and its text can be watched.
+# It is so small that any disk reads its experts at once. At this pace the link is what
+# limits it, as with a large model, and its text can be watched. Figures say that it is emulated.
 DEMO_LINK = LinkSpeed.parse("50MB/s")
 DEMO_CACHE = CacheSize(fraction=0.3)
 DEMO_THREADS = 1  # on so small a model a second one would only wait
@@ -42,5 +42,7 @@ def demo_model() -> Path:
 
 
 def is_demo_model(path: Path) -> bool:
-    """Whether this file is the demo model."""
-    return path in _PLACES
+    """Whether this file is the demo model, by whatever path it is reached."""
+    if all(path.name != place.name for place in _PLACES):
+        return False  # the disk of another model need not be asked
+    return path.resolve() in [place.resolve() for place in _PLACES]

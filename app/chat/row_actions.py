@@ -139,6 +139,8 @@ def figures_of(message: Message, n_tokens: int = 0, tokens_per_s: float = 0.0) -
     if tokens_per_s:
         parts.append(tr("{n} tokens/s", n=f"{tokens_per_s:.1f}"))
     if result is not None:
+        if result.link:
+            parts.append(tr("link {speed} (emulated)", speed=result.link))
         if result.first_token_s:
             parts.append(tr("first after {n} s", n=f"{result.first_token_s:.2f}"))
         if result.hit_rate:

@@ -1,6 +1,6 @@
 """Loading: opens and closes models, with the questions that come before it."""
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.engine_service import EngineService
@@ -15,7 +15,13 @@ from engine.engine_info import EngineStats
 
 
 class Loading(QObject):
-    """Asks over `window` where a model will not fit or replies would be cut off."""
+    """Asks over `window` where a model will not fit or replies would be cut off.
+
+    Signals:
+        declined: After such a question, a person would not have the model loaded.
+    """
+
+    declined = Signal()
 
     def __init__(self, service: EngineService, settings: Settings, window: QWidget) -> None:
         super().__init__(window)
@@ -53,6 +59,7 @@ class Loading(QObject):
             tr("Load anyway") if over else tr("Load"),
             lambda _: self._load(model),
             danger=over,
+            on_no=self.declined.emit,
         )
 
     def unload(self) -> None:

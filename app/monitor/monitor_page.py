@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from app.engine_service import EngineService
 from app.language import tr
+from app.models.library import ModelLibrary
 from app.monitor.cache_card import CacheCard
 from app.monitor.charts import HitRateChart, OverlapChart, TokensChart
 from app.monitor.compare_card import CompareCard
@@ -59,6 +60,7 @@ class MonitorPage(QWidget):
     def __init__(
         self,
         service: EngineService,
+        library: ModelLibrary,
         settings: Settings,
         theme: Theme,
         parent: QWidget | None = None,
@@ -89,7 +91,7 @@ class MonitorPage(QWidget):
             tr("How much time the plots show"),
         )
         self.cache_card = CacheCard(service, settings, theme)
-        self.run_card = RunCard(service, settings, theme)
+        self.run_card = RunCard(service, library, settings, theme)
         self.compare_card = CompareCard(theme)
         self.subtitle = ElidedLabel("", "muted")
         self.empty = EmptyState(
@@ -248,7 +250,7 @@ class MonitorPage(QWidget):
         return Setup(
             policy=policy_label(self._service.policy),
             cache=self.cache_card.size_text,
-            link=str(link) if link.emulated else tr("full speed"),
+            link=tr("{speed} (emulated)", speed=link) if link.emulated else tr("full speed"),
         )
 
     # Frames.

@@ -1,10 +1,14 @@
 """RunCard: how the engine works: its policy, the link's speed, and how much it does at once."""
 
+from pathlib import Path
+
+import msgspec
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
 from app.engine_service import EngineService
 from app.language import tr
+from app.models.library import ModelLibrary
 from app.monitor.in_flight import InFlight
 from app.monitor.policies import policy_label, policy_names, policy_words
 from app.monitor.title import Title
@@ -30,6 +34,7 @@ class RunCard(Card):
     def __init__(
         self,
         service: EngineService,
+        library: ModelLibrary,
         settings: Settings,
         theme: Theme,
         parent: QWidget | None = None,
@@ -37,7 +42,7 @@ class RunCard(Card):
         super().__init__(parent=parent)
         self._theme = theme
         self._service = service
-        self._settings = settings
+        self._library, self._settings = library, settings
         self._policy, self._link = service.policy, service.link
         self.policy = QComboBox()
         self.policy.setAccessibleName(tr("Policy"))
@@ -147,8 +152,17 @@ class RunCard(Card):
         speed = LinkSpeed.parse(str(self.link.itemData(place)))
         if speed != self._service.link:
             self._service.set_link(speed)
-            self._settings.set("link", str(speed))
+            self._remember_link(speed)
         self.refresh()
+
+    def _remember_link(self, speed: LinkSpeed) -> None:
+        """For the model if it has a link of its own, as the demo model has; else for all others."""
+        model = self._service.state.model
+        known = self._library.by_path(Path(model.path)) if model else None
+        if known and known.choices.link is not None:
+            self._library.choose(known.id, msgspec.structs.replace(known.choices, link=speed))
+        else:
+            self._settings.set("link", str(speed))
 
 
 def _offer(box: QComboBox, choices: list[tuple[str, str]], chosen: str) -> None:

@@ -25,6 +25,7 @@ class DemoChats(QObject):
         self._is_wanted = self._is_loading = False
         service.state_changed.connect(self._on_state_changed)
         opener.demo_ended.connect(self._on_demo_ended)
+        opener.declined.connect(self._on_declined)
 
     def start(self) -> None:
         """Have the chats; `ready` follows unless the model cannot be loaded."""
@@ -53,3 +54,6 @@ class DemoChats(QObject):
     def _on_demo_ended(self, why: str) -> None:
         if why:
             self._is_wanted = False
+
+    def _on_declined(self) -> None:
+        self._is_wanted = False

@@ -26,9 +26,11 @@ class ModelOpener(QObject):
 
     Signals:
         demo_ended: The demo model is being loaded, or cannot be. arg: why not, or "".
+        declined: Asked whether to load a model all the same, a person said no.
     """
 
     demo_ended = Signal(str)
+    declined = Signal()
 
     def __init__(
         self,
@@ -43,6 +45,7 @@ class ModelOpener(QObject):
         self._settings = settings
         self._loading = Loading(service, settings, window)
         self._demo_job = -1  # which reads the demo model's file
+        self._loading.declined.connect(self.declined)
         service.job_done.connect(self._on_job_done)
         service.job_failed.connect(self._on_job_failed)
         service.state_changed.connect(self._on_state_changed)

@@ -122,6 +122,11 @@ class Pages(QObject):
         """Page and dock at once: there is one of it, and it moves."""
         return self.get("monitor")  # type: ignore[return-value]
 
+    @property
+    def shows_first_start(self) -> bool:
+        """Whether a new user sees the first start now."""
+        return self._first_start is not None and self._first_start.isVisible()
+
     def close(self) -> None:
         """Close every page that was made, so that each ends what it has begun."""
         for page in self._made.values():
@@ -175,7 +180,7 @@ class Pages(QObject):
     def _make_monitor(self) -> QWidget:
         from app.monitor.monitor_page import MonitorPage
 
-        return MonitorPage(self._service, self._settings, self._theme)
+        return MonitorPage(self._service, self._library, self._settings, self._theme)
 
     def _make_models(self) -> QWidget:
         from app.models.models_page import ModelsPage

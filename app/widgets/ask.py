@@ -18,9 +18,11 @@ def ask(
     *,
     option: str = "",
     danger: bool = False,
+    on_no: Callable[[], None] | None = None,
 ) -> QMessageBox:
     """Ask; `on_yes` is called with whether `option`, a check box that starts checked, still is.
 
+    `on_no` is called when the answer was anything else.
     Cancel is what Esc does; Return does what is asked about, unless it is a danger.
     """
     box = QMessageBox(over)
@@ -44,6 +46,11 @@ def ask(
         if button is yes:
             on_yes(check.isChecked() if check else False)
 
+    def finished() -> None:
+        if on_no and box.clickedButton() is not yes:
+            on_no()
+
     box.buttonClicked.connect(clicked)
+    box.finished.connect(finished)
     box.open()
     return box

@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 
 from engine import errors, metrics, trace
-from engine.cli.arguments import Commands, positive
+from engine.cache_size import CacheSize
+from engine.cli.arguments import Commands, checked, positive
 from engine.cli.generate import STAGES
 from engine.cli.live_view import view_of
 from engine.cli.replies import Replies, Reply
@@ -23,8 +24,8 @@ from engine.options import EngineOptions
 from engine.request import Message, Request
 from engine.sampling import SamplingParams
 
-# At this pace reading takes about as long as computing. In the window, where text is to be watched
-# as it comes, the link is slower.
+# Slow enough, for so small a model, that reading takes a good part of the time and lockstep waits.
+# In the window, where text is to be watched as it comes, the link is slower.
 LINK = LinkSpeed.parse("250MB/s")
 POLICIES = {
     "bevy": "runahead inference",
@@ -39,12 +40,26 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="see runahead inference at work, on the tiny model that ships with it",
         description="Holds four chats at once with the tiny model that ships, its link paced so"
-        " that reading takes its time: first by runahead inference, then in lockstep. Shows what"
-        " the device and the link did.",
+        " that reading takes its time, unless --link says otherwise: first by runahead inference,"
+        " then in lockstep. Shows what the device and the link did.",
     )
     parser.add_argument("--model", type=Path, metavar="GGUF", help="another model")
     parser.add_argument(
         "--max-tokens", type=positive, default=96, metavar="N", help="of a reply (default: 96)"
+    )
+    parser.add_argument(
+        "--link",
+        type=checked(LinkSpeed.parse),
+        default=LINK,
+        metavar="SPEED",
+        help=f"emulate a disk of this speed, or full: as fast as the disk can (default: {LINK})",
+    )
+    parser.add_argument(
+        "--cache",
+        type=checked(CacheSize.parse),
+        default=DEMO_CACHE,
+        metavar="SIZE",
+        help="memory for experts: 30%%, 4MB or all (default: 30%%)",
     )
     parser.set_defaults(run=run)
 
@@ -53,9 +68,10 @@ def run(args: argparse.Namespace) -> int:
     """Show the demo."""
     out = stdout()
     started = time.monotonic()
+    emulated = " (emulated)" if args.link.emulated else ""
     options = EngineOptions(
-        cache=DEMO_CACHE,
-        link=LINK,
+        cache=args.cache,
+        link=args.link,
         context=1024,
         max_requests=len(DEMO_CHATS),
         n_threads=DEMO_THREADS,
@@ -67,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
             out.print("The demo model is tiny: its answers are not to be relied on.")
         out.print(
             f"{visible(engine.model.title)}: {len(DEMO_CHATS)} chats at once,"
-            f" cache {DEMO_CACHE} of the experts, link {LINK} (emulated)",
+            f" cache {args.cache} of the experts, link {args.link}{emulated}",
             markup=False,
         )
         names = list(POLICIES)
@@ -84,11 +100,12 @@ def run(args: argparse.Namespace) -> int:
     one, two = summaries.values()
     if two.tokens_per_s:
         ratio = one.tokens_per_s / two.tokens_per_s
-        out.print(f"{names[0]} / {names[1]}: {ratio:.2f}x tokens/s (link emulated)")
+        out.print(f"{names[0]} / {names[1]}: {ratio:.2f}x tokens/s (link {args.link}{emulated})")
     if log is not None:
         from engine.runlog.timeline import write_timeline
 
-        write_timeline(records, log / "timeline.png", title=f"{names[0]}, {LINK} emulated")
+        title = f"{names[0]}, link {args.link}{emulated}"
+        write_timeline(records, log / "timeline.png", title=title)
         out.print(f"run log:  {log}", markup=False, soft_wrap=True)
         out.print(f"timeline: {log / 'timeline.png'}", markup=False, soft_wrap=True)
     return 0

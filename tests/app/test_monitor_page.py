@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMainWindow
 from pytestqt.qtbot import QtBot
 
 from app.engine_service import EngineService
+from app.models.library import ModelLibrary
 from app.monitor import cache_card, monitor_page
 from app.monitor.monitor_page import MonitorPage
 from app.settings.settings import Settings
@@ -27,6 +28,7 @@ WORDS = "word " * 4000
 def make_page(
     qtbot: QtBot,
     service: EngineService,
+    library: ModelLibrary,
     settings: Settings,
     theme: Theme,
     fake_client: FakeClient,
@@ -42,7 +44,7 @@ def make_page(
     def make(width: int = 1100, height: int = 700, *, ready: bool = True) -> MonitorPage:
         if ready:
             fake_client.become_ready()
-        page = MonitorPage(service, settings, theme)
+        page = MonitorPage(service, library, settings, theme)
         pages.append(page)
         qtbot.addWidget(page)
         page.resize(width, height)
@@ -116,12 +118,13 @@ def test_records_do_not_flow_while_the_window_is_minimised(
     qtbot: QtBot,
     window: QMainWindow,
     service: EngineService,
+    library: ModelLibrary,
     settings: Settings,
     theme: Theme,
     fake_client: FakeClient,
 ) -> None:
     fake_client.become_ready()
-    window.setCentralWidget(MonitorPage(service, settings, theme))
+    window.setCentralWidget(MonitorPage(service, library, settings, theme))
     window.show()
     qtbot.waitExposed(window)
     assert fake_client.watched
@@ -247,6 +250,7 @@ def test_an_emulated_link_is_called_so_everywhere(
     assert "emulated" in box.currentText()
     assert "Emulated" in page.run_card.link_words.text()
     assert "emulated" in page.history.markers[-1].text
+    assert "emulated" in page.history.markers[-1].setup.link
     qtbot.waitUntil(lambda: any("emulated" in tile.name for tile in page.tiles.tiles))
 
 

@@ -24,6 +24,7 @@ from PySide6.QtCore import QElapsedTimer, QEvent, Qt, QTimer  # noqa: E402
 from PySide6.QtWidgets import QApplication  # noqa: E402
 
 from app.engine_service import EngineService  # noqa: E402
+from app.models.library import ModelLibrary  # noqa: E402
 from app.monitor.monitor_page import MonitorPage  # noqa: E402
 from app.settings.settings import Settings  # noqa: E402
 from app.theme.theme import Theme  # noqa: E402
@@ -120,8 +121,10 @@ def main() -> None:
     theme.dress(qapp)
     client = ReplayedClient(records)
     service = EngineService(client, FakeJobs())
-    settings = Settings(Path(tempfile.mkdtemp()) / "settings.json")
-    page = MonitorPage(service, settings, theme)
+    folder = Path(tempfile.mkdtemp())
+    settings = Settings(folder / "settings.json")
+    library = ModelLibrary(folder / "models.json")
+    page = MonitorPage(service, library, settings, theme)
     page.resize(*(int(part) for part in args.size.split("x")))
     client.become_ready()
     without = cpu_share_without_the_monitor(qapp, service, args.seconds / 3)
@@ -175,6 +178,7 @@ def main() -> None:
     page.close()
     service.close()
     settings.close()
+    library.close()
 
 
 if __name__ == "__main__":

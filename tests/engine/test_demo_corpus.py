@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "resources" / "demo"))
 
-from recipe.corpus import Conversation, conversations, held_out_prompts
+from recipe.corpus import Conversation, conversations, development_prompts, held_out_prompts
 from recipe.corpus.forms import DATA, sections, table
 from recipe.corpus.grammar import article, expand, join, plural
 from recipe.corpus.split import is_held_out, normalised
@@ -79,15 +79,23 @@ def test_answers_repeat_no_word_and_no_sentence(answers: list[str]) -> None:
         assert len(sentences) == len(set(sentences)), answer
 
 
-def test_no_held_out_prompt_is_trained(trained: list[Conversation]) -> None:
-    openings = {normalised(prompt[0]) for prompt in held_out_prompts()}
+@pytest.mark.parametrize("prompts", [held_out_prompts(), development_prompts()])
+def test_no_first_message_of_a_prompt_is_trained(
+    trained: list[Conversation], prompts: list[list[str]]
+) -> None:
+    openings = {normalised(prompt[0]) for prompt in prompts}
     assert [c for c in trained if openings & set(users(c))] == []
 
 
-def test_there_are_thirty_prompts_and_some_have_several_turns() -> None:
-    prompts = held_out_prompts()
-    assert len({tuple(prompt) for prompt in prompts}) == 30
+@pytest.mark.parametrize("prompts", [held_out_prompts(), development_prompts()])
+def test_there_are_thirty_prompts_and_some_have_several_turns(prompts: list[list[str]]) -> None:
+    assert len({normalised(prompt[0]) for prompt in prompts}) == 30
     assert sum(len(prompt) > 1 for prompt in prompts) >= 4
+
+
+def test_the_held_out_prompts_are_others_than_those_of_the_development() -> None:
+    known = {normalised(prompt[0]) for prompt in development_prompts()}
+    assert [p for p in held_out_prompts() if normalised(p[0]) in known] == []
 
 
 def test_held_out_conversations_are_not_trained(trained: list[Conversation]) -> None:

@@ -1,14 +1,17 @@
 """The demo model that ships: real text from our engine, the same as llama.cpp's, and its card."""
 
+import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import llama_cpp
 import pytest
 
+from engine import demo_model as demo_models
 from engine.cache_size import CacheSize
-from engine.demo_model import DEMO_CACHE, DEMO_CHATS, demo_model
+from engine.cli.main import main
+from engine.demo_model import DEMO_CACHE, DEMO_CHATS, demo_model, is_demo_model
 from engine.engine import Engine
 from engine.events import Finished, Piece
 from engine.model_info import inspect_model
@@ -19,7 +22,14 @@ from engine.sampling import SamplingParams
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "resources" / "demo"))
 
 from recipe.corpus import held_out_prompts
-from recipe.evaluate import difference
+from recipe.evaluate import (
+    MOST_OF_TRIGRAM,
+    difference,
+    greedy_prompts,
+    load_llama,
+    share_of_trigram,
+)
+from recipe.evaluate import replies as replies_of
 
 QUESTIONS = [chat[0] for chat in DEMO_CHATS]
 MAX_TOKENS = 160
@@ -83,22 +93,74 @@ def test_a_small_cache_changes_no_word(engine: Engine) -> None:
 
 
 def test_llama_cpp_gives_the_same_greedy_replies(engine: Engine) -> None:
-    llama = llama_cpp.Llama(
-        str(demo_model()), n_ctx=1024, n_batch=1024, logits_all=True, n_threads=1, verbose=False
-    )
-    prompts = [engine.prompt_of(asked(turns[0])).tokens for turns in held_out_prompts()]
-    gaps = [difference(engine, llama, tuple(prompt)) for prompt in prompts]
+    llama = load_llama(demo_model(), n_threads=1)
+    gaps = [
+        difference(engine, llama, tuple(prompt))
+        for turns in held_out_prompts()
+        for prompt in greedy_prompts(engine, replies_of(engine, turns, temperatures=(0.0,)))
+    ]
     llama.close()
-    assert gaps.count(None) >= 20
-    # Sums are made in another order there, so that a tie may go the other way.
+    assert len(gaps) > 30  # later turns too
+    # All are the same where both take the same kernels; elsewhere a tie may go the other way.
+    assert gaps.count(None) >= 0.9 * len(gaps)
     assert all(gap is None or gap < 0.1 for gap in gaps)
 
 
+def test_a_path_through_a_link_leads_to_it_too(tmp_path: Path) -> None:
+    (tmp_path / "installed").symlink_to(demo_model().parent)
+    assert is_demo_model(tmp_path / "installed" / "demo.gguf")
+    copy = shutil.copy(demo_model(), tmp_path)
+    assert not is_demo_model(Path(copy))
+
+
+def test_the_demo_of_the_terminal_answers_four_chats_within_ten_seconds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["demo", "--max-tokens", "8"]) == 0
+    found = re.search(r"All chats were answered from ([\d.]+) s on", capsys.readouterr().out)
+    assert found
+    assert 0 < float(found[1]) < 10
+
+
+@pytest.mark.parametrize(("n_bytes", "words"), [(None, "missing"), (100_000, "demo.gguf")])
+def test_the_demo_of_the_terminal_says_in_a_sentence_what_is_wrong_with_the_file(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    n_bytes: int | None,
+    words: str,
+) -> None:
+    path = tmp_path / "demo.gguf"
+    if n_bytes is not None:
+        path.write_bytes(demo_model().read_bytes()[:n_bytes])
+    monkeypatch.setattr(demo_models, "_PLACES", (path,))
+    assert main(["demo"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert words in err
+    assert err.startswith("runahead: ") and err.count("\n") == 1
+
+
+def card() -> str:
+    return (demo_model().parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_its_perplexity_is_at_most_half_of_a_trigrams() -> None:
+    figures = {
+        name: dict(zip(("all", "assistant"), map(float, values), strict=True))
+        for name, *values in re.findall(
+            r"^\| (this model|trigram) \| ([\d.]+) \| ([\d.]+) \|$", card(), re.MULTILINE
+        )
+    }
+    perplexity = {"model": figures["this model"], "trigram": figures["trigram"]}
+    assert share_of_trigram(perplexity) <= MOST_OF_TRIGRAM
+
+
 def test_the_card_prints_all_held_out_prompts_and_warns() -> None:
-    card = (demo_model().parent / "README.md").read_text(encoding="utf-8")
+    text = card()
     prompts = held_out_prompts()
     assert len(prompts) == 30
     for turns in prompts:
         for turn in turns:
-            assert " / ".join(line for line in turn.splitlines() if line) in card
-    assert "not to be\nrelied on" in card or "not to be relied on" in card
+            assert " / ".join(line for line in turn.splitlines() if line) in text
+    assert "not to be relied on" in " ".join(text.split())

@@ -1,11 +1,12 @@
 """Everything from nothing: data, tokenizer, rows, training, GGUF.
 
 Evaluation and card come after it, where Runahead is installed. What is there already is not made
-again, and training goes on where it was stopped.
+again, and training goes on where it was stopped; but what another recipe made is refused.
 """
 
 import argparse
-import json
+import sys
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 
@@ -13,11 +14,11 @@ from tokenizers import Tokenizer
 
 from recipe.convert import write_gguf
 from recipe.corpus import conversations
-from recipe.model import RouterLosses
+from recipe.made_of import StaleFolderError, claim
 from recipe.packing import pack_rows
 from recipe.shape import Shape
 from recipe.tokenizer import load_tokenizer, train_tokenizer
-from recipe.train import LATE_LOSSES, Settings, load_values, train
+from recipe.train import Settings, load_values, train
 
 _TOKENIZER_SEED, _ROWS_SEED = 1, 3
 _N_TOKENIZER = 30_000  # conversations
@@ -25,44 +26,38 @@ SHORT, LONG = 256, 512  # tokens of a row
 
 
 def build(folder: Path, model: Path, settings: Settings) -> None:
-    """Make the model, keeping what lies between in `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Make the model, keeping what lies between in `folder`.
+
+    Raises StaleFolderError when that was made by another recipe or for other settings.
+    """
+    claim(folder, asdict(settings))
     tokenizer = _tokenizer(folder / "tokenizer.json")
     _make_rows(folder, tokenizer, settings)
     final = folder / "final.pt"
     if not final.exists():
         train(folder, settings)
     write_gguf(model, load_values(final), tokenizer)
-    about = {
-        "n_step": settings.n_step,
-        "again_steps": settings.again_steps,
-        "again_scale": settings.again_scale,
-        "batch_tokens": settings.batch_tokens,
-        "decay_share": settings.decay_share,
-        "balance": RouterLosses().balance,
-        "late_balance": LATE_LOSSES.balance,
-        "balanced_share": settings.balanced_share,
-    }
-    (folder / "settings.json").write_text(json.dumps(about) + "\n", encoding="utf-8")
 
 
 def _tokenizer(path: Path) -> Tokenizer:
     if not path.exists():
+        print("Making the tokenizer", flush=True)
         corpus = islice(conversations("train", _TOKENIZER_SEED), _N_TOKENIZER)
         train_tokenizer(corpus, Shape().n_vocab).save(str(path))
     return load_tokenizer(path)
 
 
 def _make_rows(folder: Path, tokenizer: Tokenizer, settings: Settings) -> None:
-    """As many as training reads, so that it sees each once."""
+    """As many as training reads, which sees each once."""
     n_short = settings.n_short_step * (settings.batch_tokens // SHORT)
-    n_long = (settings.n_all_steps - settings.n_short_step) * (settings.batch_tokens // LONG)
+    n_long = (settings.n_step - settings.n_short_step) * (settings.batch_tokens // LONG)
     for name, n_token, n_row, seed in (
         ("short", SHORT, n_short, _ROWS_SEED),
         ("long", LONG, n_long, _ROWS_SEED + 1),
     ):
         path = folder / f"{name}.npz"
         if not path.exists():
+            print(f"Writing {n_row * n_token / 1e6:.1f} million tokens in {name} rows", flush=True)
             pack_rows(tokenizer, conversations("train", seed), n_token, n_row).save(path)
 
 
@@ -73,7 +68,10 @@ def main() -> None:
     parser.add_argument("model", type=Path, help="the GGUF")
     parser.add_argument("--steps", type=int, default=Settings.n_step)
     arguments = parser.parse_args()
-    build(arguments.folder, arguments.model, Settings(n_step=arguments.steps))
+    try:
+        build(arguments.folder, arguments.model, Settings(n_step=arguments.steps))
+    except StaleFolderError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,12 @@ from recipe.shape import Shape
 _TEXT = Path(__file__).with_suffix(".md")
 
 
-def card(results: dict[str, Any], settings: dict[str, Any]) -> str:
-    """The card as Markdown."""
+def card(results: dict[str, Any], settings: dict[str, Any], good: Mapping[str, int | None]) -> str:
+    """The card as Markdown.
+
+    `good` has, by temperature, the replies to how many prompts a reader found grammatical and on
+    topic; None: nobody counted.
+    """
     shape = Shape()
     experts = results["experts"]
     perplexity = results["perplexity"]
@@ -37,8 +41,9 @@ def card(results: dict[str, Any], settings: dict[str, Any]) -> str:
         model=perplexity["model"],
         trigram=perplexity["trigram"],
         unigram=perplexity["unigram"],
-        n_request=experts["n_request"],
+        n_reply=experts["n_reply"],
         n_expert_step=experts["n_step"],
+        n_counted_step=experts["n_counted_step"],
         n_expert_total=shape.n_expert * shape.n_layer,
         record_kb=experts["record_bytes"] / 1e3,
         effective_low=min(effective),
@@ -50,18 +55,24 @@ def card(results: dict[str, Any], settings: dict[str, Any]) -> str:
         recall=experts["next_router_recall"],
         repeat=experts["repeat_share"],
         n_prompt=len(results["replies"]),
+        read=_read(good, len(results["replies"])),
         n_same=results["llama_cpp"].count(None),
+        n_compared=len(results["llama_cpp"]),
         apart=_apart([gap for gap in results["llama_cpp"] if gap is not None]),
-        again=_again(settings),
         **settings,
     )
     return filled + "".join(_conversations(results["replies"]))
 
 
-def _again(settings: dict[str, Any]) -> str:
-    if not settings["again_steps"]:
+def _read(good: Mapping[str, int | None], n_prompt: int) -> str:
+    found = [
+        f"{n} of {n_prompt} at temperature {temperature}"
+        for temperature, n in good.items()
+        if n is not None
+    ]
+    if not found:
         return ""
-    return f", then once more from {settings['again_scale']:.0%} of it in {settings['again_steps']}"
+    return f"\nA reader found {' and '.join(found)} grammatical and on topic.\n"
 
 
 def _apart(gaps: list[float]) -> str:
@@ -95,10 +106,18 @@ def main() -> None:
     parser.add_argument("results", type=Path)
     parser.add_argument("settings", type=Path)
     parser.add_argument("card", type=Path)
+    for temperature, name in (("0", "good_0"), ("0.7", "good_07")):
+        parser.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=int,
+            metavar="N",
+            help=f"for how many prompts a reader found the replies good at {temperature}",
+        )
     arguments = parser.parse_args()
     results = json.loads(arguments.results.read_text(encoding="utf-8"))
     settings = json.loads(arguments.settings.read_text(encoding="utf-8"))
-    arguments.card.write_text(card(results, settings), encoding="utf-8")
+    good = {"0": arguments.good_0, "0.7": arguments.good_07}
+    arguments.card.write_text(card(results, settings, good), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Conversion to GGUF, as llama.cpp names things, with tokenizer and chat template.
 
-Matrices are Q8_0, norms and routers F32; or everything is F32, to compare with PyTorch.
+Matrices are Q8_0, norms and routers F32.
 """
 
 import json
@@ -25,15 +25,15 @@ DESCRIPTION = (
 )
 
 
-def write_gguf(path: Path, model: Model, tokenizer: Tokenizer, quantised: bool = True) -> Path:
+def write_gguf(path: Path, model: Model, tokenizer: Tokenizer) -> Path:
     """Write the model as a GGUF to `path`."""
     partial = path.with_suffix(".partial")
     writer = gguf.GGUFWriter(partial, ARCHITECTURE)
-    _add_metadata(writer, model.shape, quantised)
+    _add_metadata(writer, model.shape)
     _add_tokenizer(writer, tokenizer)
     for name, values in _tensors(model):
         kind = gguf.GGMLQuantizationType.F32
-        if quantised and values.ndim > 1 and "ffn_gate_inp" not in name:
+        if values.ndim > 1 and "ffn_gate_inp" not in name:
             kind = gguf.GGMLQuantizationType.Q8_0
         writer.add_tensor(name, quantize(values, kind), raw_dtype=kind)
     writer.write_header_to_file()
@@ -44,13 +44,12 @@ def write_gguf(path: Path, model: Model, tokenizer: Tokenizer, quantised: bool =
     return path
 
 
-def _add_metadata(writer: gguf.GGUFWriter, shape: Shape, quantised: bool) -> None:
-    kind = gguf.LlamaFileType.MOSTLY_Q8_0 if quantised else gguf.LlamaFileType.ALL_F32
+def _add_metadata(writer: gguf.GGUFWriter, shape: Shape) -> None:
     writer.add_name("Runahead demo")
     writer.add_description(DESCRIPTION)
     writer.add_license("Apache-2.0")
     writer.add_languages(["en"])
-    writer.add_file_type(kind)
+    writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q8_0)
     writer.add_quantization_version(gguf.GGML_QUANT_VERSION)
     writer.add_vocab_size(shape.n_vocab)
     writer.add_context_length(CONTEXT_LENGTH)

@@ -5,6 +5,7 @@ Runs where Runahead is installed: llama.cpp gives the perplexity, Runahead's eng
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -23,6 +24,7 @@ from engine.sampling import SamplingParams
 from recipe.chatml import IM_START, chat_text
 from recipe.corpus import conversations, held_out_prompts
 from recipe.expert_use import expert_use
+from recipe.made_of import StaleFolderError, check
 from recipe.ngrams import Trigram, Unigram
 from recipe.rows import Rows
 
@@ -30,29 +32,49 @@ HELD_OUT_SEED, N_HELD_OUT = 4, 300  # conversations
 TEMPERATURES = (0.0, 0.7)
 _CONTEXT = 1024
 _MOST = 256  # tokens of a reply
+MOST_OF_TRIGRAM = 0.5  # the model's perplexity, or it has not learnt enough to ship
 
 
 def evaluate(model: Path, rows_folder: Path) -> dict[str, Any]:
-    """What the card says about the model. The n-grams learn from the rows it was trained on."""
+    """What the card says about the model. The n-grams learn from the rows it was trained on.
+
+    Raises StaleFolderError when those are another recipe's.
+    """
+    check(rows_folder)
     options = EngineOptions(
         store="memory", cache=CacheSize(fraction=1), context=_CONTEXT, run_log=False, n_threads=2
     )
-    llama = llama_cpp.Llama(
-        str(model), n_ctx=_CONTEXT, n_batch=_CONTEXT, logits_all=True, n_threads=2, verbose=False
-    )
+    llama = load_llama(model, n_threads=2)
     with Engine.open(model, options) as engine:
         held_out = [
             engine.tokenize(chat_text(conversation), add_special=False)[:_CONTEXT]
             for conversation in islice(conversations("held-out", HELD_OUT_SEED), N_HELD_OUT)
         ]
-        questions = [tuple(engine.prompt_of(_asked(turns[:1])).tokens) for turns in _prompts()]
+        found = [replies(engine, turns) for turns in held_out_prompts()]
         return {
             "file_bytes": model.stat().st_size,
             "perplexity": perplexities(llama, rows_folder, held_out, engine.info.n_vocab),
-            "replies": [replies(engine, turns) for turns in _prompts()],
-            "llama_cpp": [difference(engine, llama, prompt) for prompt in questions],
-            "experts": expert_use(engine, questions),
+            "replies": found,
+            "llama_cpp": [
+                difference(engine, llama, tuple(prompt))
+                for answered in found
+                for prompt in greedy_prompts(engine, answered)
+            ],
+            "experts": expert_use(engine),
         }
+
+
+def load_llama(model: Path, n_threads: int) -> llama_cpp.Llama:
+    """llama.cpp with flash attention, as it chooses itself; this binding would choose another."""
+    return llama_cpp.Llama(
+        str(model),
+        n_ctx=_CONTEXT,
+        n_batch=_CONTEXT,
+        logits_all=True,
+        flash_attn=True,
+        n_threads=n_threads,
+        verbose=False,
+    )
 
 
 def perplexities(
@@ -80,10 +102,12 @@ def perplexities(
     return found
 
 
-def replies(engine: Engine, turns: Sequence[str]) -> dict[str, Any]:
+def replies(
+    engine: Engine, turns: Sequence[str], temperatures: Sequence[float] = TEMPERATURES
+) -> dict[str, Any]:
     """A chat with the user's `turns`, at each temperature: what was said, how it ended."""
     answered: dict[str, Any] = {"prompt": list(turns)}
-    for temperature in TEMPERATURES:
+    for temperature in temperatures:
         said: list[str] = []
         ends: list[str] = []
         for n in range(len(turns)):
@@ -93,6 +117,18 @@ def replies(engine: Engine, turns: Sequence[str]) -> dict[str, Any]:
             ends.append(end)
         answered[str(temperature)] = {"replies": said, "ends": ends}
     return answered
+
+
+def greedy_prompts(engine: Engine, answered: dict[str, Any]) -> list[list[int]]:
+    """What each turn of a chat reads at temperature 0, with our replies to those before it."""
+    turns, said = answered["prompt"], answered["0.0"]["replies"]
+    return [engine.prompt_of(_asked(turns[: n + 1], said[:n])).tokens for n in range(len(turns))]
+
+
+def share_of_trigram(perplexity: dict[str, Any]) -> float:
+    """The model's perplexity as a share of the trigram's, of what counts where it is larger."""
+    model, trigram = perplexity["model"], perplexity["trigram"]
+    return max(float(model[tokens]) / float(trigram[tokens]) for tokens in model)
 
 
 def difference(engine: Engine, llama: llama_cpp.Llama, prompt: tuple[int, ...]) -> float | None:
@@ -140,10 +176,6 @@ def _asked(
     return Request(messages=tuple(messages), params=params or SamplingParams())
 
 
-def _prompts() -> list[list[str]]:
-    return held_out_prompts()
-
-
 def _chances(llama: llama_cpp.Llama, tokens: Sequence[int]) -> NDArray[np.float64]:
     """What the model gave each token but the first."""
     llama.reset()
@@ -177,14 +209,23 @@ def _said(llama: llama_cpp.Llama, tokens: Sequence[int]) -> NDArray[np.bool_]:
 
 
 def main() -> None:
-    """Write the results as JSON."""
+    """Write the results as JSON; fails when the model is too close to a trigram."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", type=Path)
     parser.add_argument("rows_folder", type=Path)
     parser.add_argument("results", type=Path)
     arguments = parser.parse_args()
-    results = evaluate(arguments.model, arguments.rows_folder)
+    try:
+        results = evaluate(arguments.model, arguments.rows_folder)
+    except StaleFolderError as error:
+        sys.exit(str(error))
     arguments.results.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    share = share_of_trigram(results["perplexity"])
+    if share > MOST_OF_TRIGRAM:
+        sys.exit(
+            f"The perplexity is {share:.2f} of the trigram's; a model that ships has at most"
+            f" {MOST_OF_TRIGRAM}. Train it longer."
+        )
 
 
 if __name__ == "__main__":

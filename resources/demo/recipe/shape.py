@@ -7,15 +7,15 @@ from dataclasses import dataclass
 class Shape:
     """Sizes. Rows are multiples of 32, as Q8_0 wants them."""
 
-    n_vocab: int = 2048
-    n_embd: int = 160
+    n_vocab: int = 5120
+    n_embd: int = 192
     n_layer: int = 8
-    n_head: int = 4
+    n_head: int = 6
     n_head_kv: int = 2
     head_dim: int = 32
     n_expert: int = 32
     n_expert_used: int = 4
-    n_ff_exp: int = 64
+    n_ff_exp: int = 96
     rope_base: float = 10_000.0
     norm_eps: float = 1e-6
 

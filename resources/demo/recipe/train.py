@@ -1,9 +1,9 @@
 """Training: worker processes of one thread each, which share parameters and go in step.
 
 One thread each, since on shared machines a product that is split over threads waits for the slowest
-thread hundreds of times a second, while workers wait for each other twice a step. What is learnt
-depends on the settings and the seed only; stopped and started again, it goes on from its last
-checkpoint.
+thread hundreds of times a second, while workers wait for each other twice a step. On the same kind
+of CPU and PyTorch, what is learnt depends on the settings and the seed only; stopped and started
+again, it goes on from its last checkpoint.
 """
 
 import json
@@ -27,7 +27,7 @@ from recipe.shape import Shape
 from recipe.tokenizer import load_tokenizer
 from recipe.writer import reply_text
 
-LATE_LOSSES = RouterLosses(balance=0.001)
+LATE_LOSSES = RouterLosses(balance=0.0004)
 SAMPLE_PROMPTS = ("What are you?", "Where do owls live?", "How can I sleep better?")
 
 
@@ -35,31 +35,22 @@ SAMPLE_PROMPTS = ("What are you?", "Where do owls live?", "How can I sleep bette
 class Settings:
     """How long, how much at once, and how the learning rate moves: up, constant, down to 0.
 
-    Then there are `again_steps` more, in which it falls once more to 0, from `again_scale`.
-
     The first steps read short rows, which cost less attention; the others long ones. And in the
     first steps the routers are held to balance, so that every expert learns something; in the
     others much less, so that topics may prefer experts.
     """
 
-    n_step: int = 2000
-    again_steps: int = 500
-    again_scale: float = 0.5
+    n_step: int = 2500
     batch_tokens: int = 6144
     micro_tokens: int = 3072
     short_share: float = 0.6
-    balanced_share: float = 0.45
+    balanced_share: float = 0.35
     warm_steps: int = 20
     decay_share: float = 0.4
     n_worker: int = 2
     seed: int = 1
     checkpoint_s: float = 180.0
     sample_steps: int = 100
-
-    @property
-    def n_all_steps(self) -> int:
-        """Steps with those at the end."""
-        return self.n_step + self.again_steps
 
     @property
     def n_short_step(self) -> int:
@@ -72,8 +63,6 @@ class Settings:
 
     def scale(self, step: int) -> float:
         """Of the learning rates, at `step` (from 0)."""
-        if step >= self.n_step:
-            return self.again_scale * (self.n_all_steps - step) / self.again_steps
         left = (self.n_step - step) / (self.decay_share * self.n_step)
         return min(1.0, (step + 1) / self.warm_steps, left)
 
@@ -81,7 +70,7 @@ class Settings:
 def train(folder: Path, settings: Settings) -> Path:
     """Train on the rows in `folder`, and return the file with the final parameters.
 
-    Raises RuntimeError when a worker dies.
+    Beside it, settings.json says how it was trained. Raises RuntimeError when a worker dies.
     """
     torch.manual_seed(settings.seed)
     state = SharedState(Model(Shape()), settings.n_worker)
@@ -106,7 +95,21 @@ def train(folder: Path, settings: Settings) -> Path:
                 for other in waiting.values():
                     other.terminate()
                 raise RuntimeError("a training worker died; started again, training goes on")
-    return _save(folder / "final.pt", state, settings.n_all_steps)
+    about = json.dumps(_about(settings)) + "\n"
+    (folder / "settings.json").write_text(about, encoding="utf-8")
+    return _save(folder / "final.pt", state, settings.n_step)
+
+
+def _about(settings: Settings) -> dict[str, float]:
+    """What the card says about the training."""
+    return {
+        "n_step": settings.n_step,
+        "batch_tokens": settings.batch_tokens,
+        "decay_share": settings.decay_share,
+        "balance": RouterLosses().balance,
+        "late_balance": LATE_LOSSES.balance,
+        "balanced_share": settings.balanced_share,
+    }
 
 
 def _work(
@@ -127,7 +130,7 @@ def _work(
     batches = _Batches(folder, settings)
     log = _Log(folder, settings, model) if rank == 0 else None
     saved = time.monotonic()
-    for step in range(first_step, settings.n_all_steps):
+    for step in range(first_step, settings.n_step):
         state.gradients[rank].zero_()
         report[rank] = 0
         model.weigh = settings.router_losses(step)
@@ -170,7 +173,7 @@ class _Batch:
 
 
 class _Batches:
-    """Which rows a step reads: each file in an order of its own, again and again."""
+    """Which rows a step reads: the next of its file, so that each row is read once."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._settings = settings
@@ -184,7 +187,7 @@ class _Batches:
         rows = self._short if is_short else self._long
         n_row = settings.batch_tokens // (rows.tokens.shape[1] - 1)
         at = step if is_short else step - self._n_short
-        chosen = np.arange(at * n_row, (at + 1) * n_row) % len(rows)
+        chosen = np.arange(at * n_row, (at + 1) * n_row)
         weights = rows.weights(chosen)
         mine = slice(rank, None, settings.n_worker)
         return _Batch(
@@ -195,7 +198,7 @@ class _Batches:
 
 
 class _Log:
-    """One JSON line per ten steps in train.jsonl, and replies now and then."""
+    """One JSON line per ten steps in train.jsonl, and replies now and then; progress is printed."""
 
     def __init__(self, folder: Path, settings: Settings, model: Model) -> None:
         self._path = folder / "train.jsonl"
@@ -208,7 +211,7 @@ class _Log:
     def add(self, step: int, report: Tensor) -> None:
         """Add a step's sums over all workers."""
         self._sum += report
-        if (step + 1) % 10 and step + 1 != self._settings.n_all_steps:
+        if (step + 1) % 10 and step + 1 != self._settings.n_step:
             return
         now = time.monotonic()
         loss, weight, n_token = self._sum[:3].tolist()
@@ -224,13 +227,23 @@ class _Log:
             "time": time.strftime("%H:%M:%S"),
         }
         self._sum.zero_()
-        if (step + 1) % self._settings.sample_steps == 0 or step + 1 == self._settings.n_all_steps:
+        if (step + 1) % self._settings.sample_steps == 0 or step + 1 == self._settings.n_step:
             line["samples"] = [
                 reply_text(self._model, self._tokenizer, prompt) for prompt in SAMPLE_PROMPTS
             ]
         with self._path.open("a") as file:
             print(json.dumps(line), file=file)
+        self._print_progress(step + 1, line["loss"], n_token / (now - self._since))
         self._since = time.monotonic()
+
+    def _print_progress(self, n_done: int, loss: object, tokens_per_s: float) -> None:
+        settings = self._settings
+        left = (settings.n_step - n_done) * settings.batch_tokens / tokens_per_s
+        print(
+            f"Training: step {n_done} of {settings.n_step}, loss {loss}, "
+            f"{tokens_per_s:,.0f} tokens/s, {left / 60:.0f} min left",
+            flush=True,
+        )
 
 
 def _effective(shares: Tensor) -> Iterator[float]:

@@ -5,7 +5,7 @@ its licence, Apache-2.0. Nothing is taken from other collections.
 """
 
 from recipe.corpus.mixture import conversations
-from recipe.corpus.prompts import held_out_prompts
+from recipe.corpus.prompts import development_prompts, held_out_prompts
 from recipe.corpus.turn import Conversation, Turn
 
-__all__ = ["Conversation", "Turn", "conversations", "held_out_prompts"]
+__all__ = ["Conversation", "Turn", "conversations", "development_prompts", "held_out_prompts"]

@@ -87,11 +87,11 @@ class EntityTopic:
         section = self._sections["like" if likes else "about"]
         question, key = self._question(section, section.questions, True, row, rng)
         opening = self._say(rng.choice(_usable(section.answers, row)), row, rng, True, said)
-        count = rng.choice((2, 3, 3, 4, 5, 6, 7, 8))
+        count = rng.choice((2, 3, 3, 4, 4, 5, 6))
         if "short" in question or "a bit" in question:
             count = rng.choice((2, 3))
         elif "long text" in question or "everything" in question:
-            count = 12
+            count = 9
         return Exchange(key, question, " ".join([opening, *self._additions(row, rng, said, count)]))
 
     def _more(self, row: Row, rng: Random, said: set[str]) -> Exchange | None:

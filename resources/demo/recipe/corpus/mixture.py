@@ -9,7 +9,7 @@ from recipe.corpus.entities import EntityTopic
 from recipe.corpus.lists import ListTopic
 from recipe.corpus.numbers import NumberTopic
 from recipe.corpus.poems import PoemTopic
-from recipe.corpus.prompts import held_out_prompts
+from recipe.corpus.prompts import development_prompts, held_out_prompts
 from recipe.corpus.scripts import ScriptTopic
 from recipe.corpus.split import is_held_out, normalised
 from recipe.corpus.stories import StoryTopic
@@ -41,10 +41,10 @@ MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
     (ScriptTopic("nature", 0.35).thread, 7),
     (UnknownTopic().thread, 9),
     (STORIES.thread, 8),
-    (POEMS.thread, 3),
+    (POEMS.thread, 5),
     (ComparisonTopic().thread, 4),
     (ListTopic().thread, 5),
-    (WordTopic().thread, 5),
+    (WordTopic().thread, 7),
     (NumberTopic().thread, 2),
 )
 
@@ -71,8 +71,9 @@ def conversations(split: str, seed: int, count: int | None = None) -> Iterator[C
     """Conversations of `split`, "train" or "held-out": `count` of them, else without end.
 
     The same seed gives the same ones. No combination of topic, entity, aspect and wording that is
-    held out occurs in "train", nor does any prompt of `held_out_prompts()`; each conversation of
-    "held-out" has at least one such combination. Raises ValueError for another split.
+    held out occurs in "train", nor does the first message of any prompt of `held_out_prompts()` or
+    `development_prompts()`; each conversation of "held-out" has at least one such combination.
+    Raises ValueError for another split.
     """
     if split not in ("train", "held-out"):
         raise ValueError(f'the splits are "train" and "held-out", not "{split}"')
@@ -80,7 +81,8 @@ def conversations(split: str, seed: int, count: int | None = None) -> Iterator[C
 
 
 def _endless(split: str, rng: Random) -> Iterator[Conversation]:
-    openings = {normalised(prompt[0]) for prompt in held_out_prompts()}
+    prompts = held_out_prompts() + development_prompts()
+    openings = {normalised(prompt[0]) for prompt in prompts}
     while True:
         thread = _thread(rng)
         if any(is_held_out(exchange.key) for exchange in thread) != (split == "held-out"):

@@ -1,6 +1,64 @@
-"""The prompts that are printed in the model card with their replies. None is trained."""
+"""Prompts whose replies are read. None of their first messages is trained.
 
-SINGLE = (
+Those of the model card were written without sight of the training texts and of what makes them;
+then five were reworded, since their first messages had been trained or were among the others. The
+others were looked at again and again while the recipe was made.
+"""
+
+HELD_OUT = (
+    "hey, what exactly are you?",
+    "So what does Runahead do that a normal app doesn't?",
+    "can i have more than one chat going at the same time in runahead",
+    "Morning! How's your day going so far?",
+    "What sort of food do penguins eat?",
+    "tell me something interesting about octopuses",
+    "What do you call a baby kangaroo?",
+    "Which is bigger, a wolf or a giraffe?",
+    "What's the capital of Portugal?",
+    "I'm going to Japan next spring, what food should I try there?",
+    "why is paris so famous",
+    "Why does Mars look red?",
+    "Does the moon make its own light?",
+    "What does a cactus need to stay alive?",
+    "What are the parts of a bicycle?",
+    "Can you tell me how to make some pancakes?",
+    "What colour do you get if you mix blue and yellow?",
+    "how do rainbows happen",
+    "I can't fall asleep at night, any tips?",
+    "My best friend and I had a fight and I feel awful about it.",
+    "Give me a word that rhymes with cat",
+    "What's the past tense of swim?",
+    "Can you tell me a short story about a robot called Max?",
+    "write me a little poem about autumn",
+    "What is 348 times 27?",
+    "Who won the football game last night?",
+)
+
+# Of each, the user's turns in order.
+HELD_OUT_DIALOGUES = (
+    (
+        "Hi there, nice to meet you",
+        "I'm pretty good, a bit tired from work. Do you know anything about elephants?",
+        "how long do they live",
+        "And what sound do they make?",
+    ),
+    (
+        "What's the main language in Brazil?",
+        "And what's the capital?",
+        "Cool. What about Italy, what is it known for?",
+    ),
+    (
+        "I have a big exam next week and I'm really stressed",
+        "ok thanks. How can I remember things better when I study?",
+    ),
+    (
+        "Can you write a Python script that renames my files?",
+        "No problem. Then name three fruits for me",
+        "what's the opposite of heavy?",
+    ),
+)
+
+DEVELOPMENT = (
     "Hello, little demo model! How are you today?",
     "Who are you, and what were you made for?",
     "Are you as clever as a big model?",
@@ -28,7 +86,7 @@ SINGLE = (
     "Can you explain quantum computers?",
     "Write a program that sorts a list of names.",
 )
-DIALOGUES = (
+DEVELOPMENT_DIALOGUES = (
     ("What is an owl?", "What do they eat?", "Tell me more.", "Thank you!"),
     ("What is the capital of Norway?", "What is it known for?", "And what do people eat there?"),
     ("how do i make pancakes", "How long does it take?"),
@@ -37,5 +95,14 @@ DIALOGUES = (
 
 
 def held_out_prompts() -> list[list[str]]:
-    """30 prompts, each a list of the user's turns in order."""
-    return [[prompt] for prompt in SINGLE] + [list(dialogue) for dialogue in DIALOGUES]
+    """The card's 30 prompts, each a list of the user's turns in order."""
+    return _listed(HELD_OUT, HELD_OUT_DIALOGUES)
+
+
+def development_prompts() -> list[list[str]]:
+    """As many others, to look at while something is changed."""
+    return _listed(DEVELOPMENT, DEVELOPMENT_DIALOGUES)
+
+
+def _listed(single: tuple[str, ...], dialogues: tuple[tuple[str, ...], ...]) -> list[list[str]]:
+    return [[prompt] for prompt in single] + [list(dialogue) for dialogue in dialogues]
