@@ -73,6 +73,10 @@ class ExpertCache {
   // loading; nothing changed. While a shrink waits for releases, resident experts can still be
   // pinned.
   [[nodiscard]] std::optional<Acquired> acquire(ExpertId id);
+  // Pins `id` when it is ready, until release(), so that it stays for a job that is about to
+  // acquire it. No use: neither counters nor the eviction policy take it for one. False: it is not
+  // ready.
+  [[nodiscard]] bool hold(ExpertId id);
   // As a miss of acquire(), for a predicted expert. nullopt when it is not absent or no slot can be
   // had. It is kept, as if pinned, until let_prefetch_go(): whatever the eviction thinks of an
   // expert that nobody has used yet, it was read for jobs that are to come.
@@ -165,6 +169,9 @@ class ExpertCache {
 
   // Gives `id` a slot and makes it kLoading, unpinned.
   [[nodiscard]] std::optional<Acquired> load(ExpertId id);
+  // One pin more on an expert that is ready, or loading.
+  void pin_ready(ExpertId id);
+  void pin_loading(ExpertId id);
   // A ready expert has no pin any more: evictable, or evicted when a shrink waits for it.
   void let_go(ExpertId id);
   // An evictable expert becomes absent; its slot is in use without an owner until reused or

@@ -129,7 +129,7 @@ def test_predictions_are_near_what_was_measured() -> None:
             residual = check(
                 found, observed(policy, n), policy, CacheSize(fraction=FRACTION), n_expert=24
             )
-            assert abs(residual.error) < 0.02
+            assert abs(residual.error) < 0.03
             assert residual.what == f"median step, {policy}, {n} requests"
     wrong = msgspec.structs.replace(found, group_ms=2.0)
     assert (

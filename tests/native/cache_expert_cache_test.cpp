@@ -148,6 +148,28 @@ TEST_CASE("a withdrawn fetch leaves no trace in the slots") {
   CHECK(cache.counters().failed == 0);
 }
 
+TEST_CASE("to hold an expert is no use of it") {
+  ExpertCache cache = small_cache("lfu", 2);
+  use(cache, 0);
+  use(cache, 1);
+  use(cache, 1);
+  const CacheCounters before = cache.counters();
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(cache.hold({0, 0}));
+  }
+  CHECK_FALSE(cache.hold({0, 2}));  // absent
+  CHECK(cache.pins({0, 0}) == 5);
+  CHECK(cache.available(0) == 1);
+  for (int i = 0; i < 5; ++i) {
+    cache.release({0, 0});
+  }
+  CHECK(cache.counters().hits == before.hits);
+  CHECK(use(cache, 2) == 0);  // still the fewest uses
+  REQUIRE(cache.acquire({0, 3}).has_value());
+  CHECK_FALSE(cache.hold({0, 3}));  // loading is never evicted anyway
+  cache.check_integrity();
+}
+
 TEST_CASE("a prefetched expert that nobody used is counted as wasted") {
   ExpertCache cache = small_cache("lfu", 2);
   CHECK(cache.prefetch({0, 0})->outcome == Outcome::kMiss);
