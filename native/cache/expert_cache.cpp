@@ -69,8 +69,8 @@ std::optional<Acquired> ExpertCache::acquire(ExpertId id) {
       break;
     }
   }
-  counters_.prefetch_used += entry.unused_prefetch ? 1 : 0;
-  entry.unused_prefetch = false;
+  counters_.prefetch_used += entry.unused_prefetch_of == step_ ? 1 : 0;
+  entry.unused_prefetch_of = 0;
   cls.eviction->used(id);
   return acquired;
 }
@@ -92,7 +92,7 @@ std::optional<Acquired> ExpertCache::prefetch(ExpertId id) {
   if (loaded) {
     Class& cls = class_for(id);
     Entry& entry = entry_of(id);
-    entry.unused_prefetch = true;
+    entry.unused_prefetch_of = step_;
     entry.kept = true;
     entry.pins = 1;
     ++cls.n_kept;
@@ -151,6 +151,7 @@ void ExpertCache::withdraw(ExpertId id) {
 }
 
 void ExpertCache::step_started() {
+  ++step_;
   for (Class& cls : classes_) {
     cls.eviction->step_started();
   }
@@ -348,7 +349,6 @@ int32_t ExpertCache::evict(Class& cls, ExpertId id) {
   --cls.n_evictable;
   cls.owner[static_cast<size_t>(slot)] = -1;
   ++counters_.evicted;
-  counters_.wasted += entry.unused_prefetch ? 1 : 0;
   entry = {};
   return slot;
 }

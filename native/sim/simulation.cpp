@@ -153,8 +153,10 @@ SimulatedStep Simulation::step() {
     }
   }
   result.step_ms = now_ms_ - begin_ms;
-  result.n_prefetched = static_cast<int32_t>(cache_.counters().prefetched - before.prefetched);
-  result.n_wasted = static_cast<int32_t>(cache_.counters().wasted - before.wasted);
+  const CacheCounters& after = cache_.counters();
+  result.n_prefetched = static_cast<int32_t>(after.prefetched - before.prefetched);
+  result.n_wasted =
+      result.n_prefetched - static_cast<int32_t>(after.prefetch_used - before.prefetch_used);
   if (options_.record_timeline) {
     timeline_.steps.push_back(
         {begin_ms, now_ms_, step_, result.n_request, n_group_ - groups_before});

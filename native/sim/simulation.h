@@ -44,7 +44,7 @@ struct SimulatedStep {
   int32_t n_request = 0;
   int32_t n_fetched = 0;  // reads begun, prefetches among them
   int32_t n_prefetched = 0;
-  int32_t n_wasted = 0;  // prefetched in this or an earlier step, evicted in this one, never used
+  int32_t n_wasted = 0;  // of these prefetches: not used in this step
   int32_t n_hit = 0;
   int32_t n_joined = 0;
   std::vector<int32_t> groups_of_size;  // [n_request + 1]

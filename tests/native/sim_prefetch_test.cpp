@@ -61,7 +61,7 @@ TEST_CASE("a wrong guess costs a read and saves nothing") {
   CHECK(step.n_fetched == 3);
   CHECK(step.n_prefetched == 1);
   CHECK(step.n_hit == 0);
-  CHECK(step.n_wasted == 0);  // still cached: it may be used yet
+  CHECK(step.n_wasted == 1);
 }
 
 TEST_CASE("a missing expert waits for no more than the read that has begun") {
@@ -84,20 +84,23 @@ TEST_CASE("who joins a prefetch that is on its way waits for its end") {
   CHECK(step.step_ms == doctest::Approx(2.25));
 }
 
-TEST_CASE("prefetches that leave unused are counted as wasted in the step in which they leave") {
+TEST_CASE("prefetches that their step does not use are counted as wasted") {
   Case wrong(1, 4, 2);
   wrong.options.slots = {4};
   Simulation simulation(wrong.trace, wrong.options);
-  int32_t n_prefetched = 0, n_wasted = 0;
+  int32_t n_prefetched = 0;
   while (!simulation.finished()) {
     const SimulatedStep step = simulation.step();
     n_prefetched += step.n_prefetched;
-    n_wasted += step.n_wasted;
+    CHECK(step.n_wasted == step.n_prefetched);
   }
   CHECK(n_prefetched > 3);
-  CHECK(n_wasted > 0);
-  CHECK(static_cast<uint64_t>(n_wasted) == simulation.cache().counters().wasted);
   CHECK(static_cast<uint64_t>(n_prefetched) == simulation.cache().counters().prefetched);
+  CHECK(simulation.cache().counters().prefetch_used == 0);
+  const Case right(0, 4);
+  const SimulatedStep step = Simulation(right.trace, right.options).step();
+  CHECK(step.n_prefetched == 3);
+  CHECK(step.n_wasted == 0);
 }
 
 TEST_CASE("the timeline tells prefetches from fetches") {
