@@ -7,7 +7,8 @@
 // What has been read is kept in the cache until every request of the step has been routed at its
 // layer: by then who needs it has pinned it. A slot is taken for one only while enough others
 // remain for every job of the step (the deadlock rule). At most kMaxPrefetches are in flight, so
-// that missing experts wait for no more than those (paper, section 5.1).
+// missing experts are delayed by no more than the (at most two) reads that have already begun
+// (paper, section 5.1).
 //
 // Pure, as the Scheduler that owns it.
 
