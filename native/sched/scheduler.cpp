@@ -117,9 +117,7 @@ void Scheduler::issue(const RoutedRequest& routed, int32_t layer) {
 
 std::optional<Fetch> Scheduler::next_fetch() {
   if (queue_.empty()) {
-    return link_has_room()
-               ? prefetches_.next(slots_needed(static_cast<int32_t>(n_jobs_), shape_.n_expert_used))
-               : std::nullopt;
+    return link_has_room() ? prefetches_.next(slots_needed_by_step()) : std::nullopt;
   }
   const auto chosen = choose_fetch();
   const Fetch fetch{chosen->id, chosen->slot, chosen->request};
@@ -133,7 +131,7 @@ std::optional<Fetch> Scheduler::next_fetch() {
 }
 
 bool Scheduler::may_prefetch() const {
-  return queue_.empty() && link_has_room() && prefetches_.may_fetch();
+  return queue_.empty() && link_has_room() && prefetches_.may_fetch(slots_needed_by_step());
 }
 
 int32_t Scheduler::n_queued() const {

@@ -112,7 +112,7 @@ class Scheduler {
   //   fifo          the expert that was queued first
   // Ties go in the order of step_started, within a job in the order of its experts.
   [[nodiscard]] std::optional<Fetch> next_fetch();
-  // next_fetch() would look for a predicted expert.
+  // next_fetch() would return a predicted expert.
   [[nodiscard]] bool may_prefetch() const;
   [[nodiscard]] int32_t n_queued() const;  // missing experts waiting for a reader
 
@@ -200,6 +200,9 @@ class Scheduler {
   void become_ready(Job& job);
   // Whether predictions may be read beside what is in flight.
   [[nodiscard]] bool link_has_room() const { return !runahead_ || in_flight_.empty(); }
+  [[nodiscard]] int32_t slots_needed_by_step() const {
+    return slots_needed(static_cast<int32_t>(n_jobs_), shape_.n_expert_used);
+  }
   // Tells the prefetches which layers all requests have been routed at.
   void let_prefetches_go();
   void release_pins(Job& job);
