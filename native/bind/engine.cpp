@@ -233,6 +233,7 @@ nb::dict stats(Handle& handle) {
   out["joined"] = s.cache.joined;
   out["evicted"] = s.cache.evicted;
   out["prefetched"] = s.cache.prefetched;
+  out["prefetch_used"] = s.cache.prefetch_used;
   // Those of the step in progress may be used yet.
   out["wasted"] = s.cache.prefetched - s.cache.prefetch_used;
   out["failed"] = s.cache.failed;
