@@ -34,6 +34,9 @@ def inspect(path: str) -> dict[str, Any]:
      "metadata": [(key, text)], "tensors": [(name, type, [ne...], bytes)]}
     """
 
+# Raised whenever a policy comes to decide otherwise on the same routing.
+POLICY_REVISION: int
+
 def presets() -> list[tuple[str, str]]:
     """(name, canonical policy text) of every preset."""
 
