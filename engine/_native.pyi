@@ -34,6 +34,9 @@ def inspect(path: str) -> dict[str, Any]:
      "metadata": [(key, text)], "tensors": [(name, type, [ne...], bytes)]}
     """
 
+# Raised whenever a policy comes to decide otherwise on the same routing.
+POLICY_REVISION: int
+
 def presets() -> list[tuple[str, str]]:
     """(name, canonical policy text) of every preset."""
 
@@ -193,9 +196,9 @@ class Engine:
     def stats(self) -> dict[str, Any]:
         """Counters since opening.
 
-        steps, hits, misses, joined, evicted, prefetched, wasted, failed, fetched_bytes,
-        cache_slots, cache_in_use, cache_bytes, active_requests, queued_requests, dropped_records,
-        peak_bytes.
+        steps, hits, misses, joined, evicted, prefetched, prefetch_used (in the step of the
+        prefetch), wasted (all others), failed, fetched_bytes, cache_slots, cache_in_use,
+        cache_bytes, active_requests, queued_requests, dropped_records, peak_bytes.
         """
 
     def drain(self) -> tuple[bytes, int]:

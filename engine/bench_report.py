@@ -17,7 +17,7 @@ class BenchRun(msgspec.Struct, frozen=True):
 
     Attributes:
         link_bytes_per_s: The emulated link; 0: what the disk gives.
-        fetched: Experts read, `prefetched` included; of these `wasted` went before any use.
+        fetched: Experts read, `prefetched` included; of these no job of their step used `wasted`.
         link_gbps: Gigabytes per second that arrived while the link was busy.
         cache_bytes: What the cache became.
         steps: Measured steps: all requests active, the warm-up left out.

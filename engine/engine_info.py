@@ -30,7 +30,12 @@ class EngineInfo(msgspec.Struct, frozen=True):
 
 
 class EngineStats(msgspec.Struct, frozen=True):
-    """Counters since opening."""
+    """Counters since opening.
+
+    Attributes:
+        prefetched: Experts read because they were predicted; `prefetch_used` of them were used in
+            the same step, `wasted` are the others, those of the step in progress among them.
+    """
 
     steps: int
     hits: int
@@ -38,6 +43,7 @@ class EngineStats(msgspec.Struct, frozen=True):
     joined: int
     evicted: int
     prefetched: int
+    prefetch_used: int
     wasted: int
     failed: int
     fetched_bytes: int

@@ -18,6 +18,7 @@ from engine import errors, trace
 Progress = Callable[[str, int, int], bool]
 
 if TYPE_CHECKING:
+    from engine._native import POLICY_REVISION as POLICY_REVISION
     from engine._native import Engine as Engine
     from engine._native import NativeError as NativeError
     from engine._native import check_pack as check_pack

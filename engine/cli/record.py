@@ -13,6 +13,7 @@ from engine.cli.arguments import (
 )
 from engine.cli.measuring import check_can_be_made, open_engine
 from engine.cli.terminal import progress_bars, stdout, visible
+from engine.workloads import PROMPT_TOKENS, WORKLOADS
 
 
 def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -21,7 +22,7 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         "record",
         parents=[common],
         help="record which experts a model's routers choose",
-        description="Runs made-up prompts side by side and writes which experts every router"
+        description="Runs prompts of a workload side by side and writes which experts every router"
         " chose, and how it scored the others: what `runahead simulate` reads.",
     )
     parser.add_argument("model", metavar="MODEL", help="a GGUF file")
@@ -38,8 +39,9 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         help="keep what the routers of the next N layers would choose, which prefetchers need"
         " (default: 3)",
     )
+    parser.add_argument("--workload", choices=WORKLOADS, default="short", help="default: short")
     parser.add_argument(
-        "--prompt-tokens", type=positive, default=64, metavar="N", help="default: 64"
+        "--prompt-tokens", type=positive, metavar="N", help="default: what suits the workload"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N")
     parser.add_argument(
@@ -58,11 +60,12 @@ def run(args: argparse.Namespace) -> int:
     from engine.simulation.record import record_trace
 
     check_can_be_made(args.out)
+    prompt_tokens = args.prompt_tokens or PROMPT_TOKENS[args.workload]
     engine = open_engine(
         args,
         cache=args.cache,
         cases=[(args.requests, args.cache)],
-        context=args.prompt_tokens + args.steps + 1,
+        context=prompt_tokens + args.steps + 1,
         max_requests=args.requests,
     )
     with engine, progress_bars() as bars:
@@ -72,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
             args.requests,
             args.steps,
             n_lookahead=args.lookahead,
-            prompt_tokens=args.prompt_tokens,
+            prompt_tokens=prompt_tokens,
+            workload=args.workload,
             seed=args.seed,
             stepped=lambda done: bars.update(task, completed=done),
         )

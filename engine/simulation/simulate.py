@@ -19,7 +19,7 @@ STEP_DTYPE = np.dtype(
         ("requests", np.int64),
         ("fetched", np.int64),  # experts read, prefetches included
         ("prefetched", np.int64),
-        ("wasted", np.int64),  # prefetches that left the cache in this step, never used
+        ("wasted", np.int64),  # prefetches that no job of this step used
         ("hit", np.int64),
         ("joined", np.int64),
         ("groups", np.int64),

@@ -151,6 +151,7 @@ def _origin(engine: Engine, scope: Scope) -> Origin:
             "measured steps": str(scope.steps),
             "workload": scope.workload,
             "prompt tokens": str(scope.prompt_tokens),
+            "policies": f"revision {native.POLICY_REVISION}",
             **{name: versions()[name] for name in ("runahead", "llama-cpp-python")},
         },
     )

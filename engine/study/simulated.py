@@ -106,5 +106,6 @@ def _origin(machine: MachineModel, trace: RoutingTrace, scope: Scope) -> Origin:
             "recorded steps": str(trace.n_step),
             "recorded requests": str(trace.n_request),
             "warm-up steps": str(scope.warm_up),
+            "policies": f"revision {native.POLICY_REVISION}",
         },
     )

@@ -233,7 +233,9 @@ nb::dict stats(Handle& handle) {
   out["joined"] = s.cache.joined;
   out["evicted"] = s.cache.evicted;
   out["prefetched"] = s.cache.prefetched;
-  out["wasted"] = s.cache.wasted;
+  out["prefetch_used"] = s.cache.prefetch_used;
+  // Those of the step in progress may be used yet.
+  out["wasted"] = s.cache.prefetched - s.cache.prefetch_used;
   out["failed"] = s.cache.failed;
   out["fetched_bytes"] = s.fetched_bytes;
   out["cache_slots"] = s.cache_slots;

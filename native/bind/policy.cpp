@@ -11,6 +11,7 @@ namespace nb = nanobind;
 namespace runahead {
 
 void bind_policy(nb::module_& m) {
+  m.attr("POLICY_REVISION") = kPolicyRevision;
   m.def(
       "presets",
       [] {

@@ -48,14 +48,12 @@ std::optional<Acquired> ExpertCache::acquire(ExpertId id) {
   Acquired acquired{Outcome::kMiss, SlotId{entry.slot}, std::nullopt};
   switch (entry.residency) {
     case Residency::kReady:
-      if (entry.pins == 0) {
-        cls.eviction->not_evictable(id, SlotId{entry.slot});
-        --cls.n_evictable;
-      }
+      pin_ready(id);
       acquired.outcome = Outcome::kHit;
       ++counters_.hits;
       break;
     case Residency::kLoading:
+      pin_loading(id);
       acquired.outcome = Outcome::kJoined;
       ++counters_.joined;
       break;
@@ -65,19 +63,25 @@ std::optional<Acquired> ExpertCache::acquire(ExpertId id) {
       if (!loaded) {
         return std::nullopt;
       }
+      pin_loading(id);
       acquired = *loaded;
       ++counters_.misses;
       break;
     }
   }
-  if (entry.residency == Residency::kLoading && entry.pins == 0) {
-    --cls.n_unpinned_loading;
-  }
-  ++entry.pins;
-  counters_.prefetch_used += entry.unused_prefetch ? 1 : 0;
-  entry.unused_prefetch = false;
+  counters_.prefetch_used += entry.unused_prefetch_of == step_ ? 1 : 0;
+  entry.unused_prefetch_of = 0;
   cls.eviction->used(id);
   return acquired;
+}
+
+bool ExpertCache::hold(ExpertId id) {
+  Entry& entry = entry_of(id);
+  if (entry.residency != Residency::kReady) {
+    return false;
+  }
+  pin_ready(id);
+  return true;
 }
 
 std::optional<Acquired> ExpertCache::prefetch(ExpertId id) {
@@ -88,7 +92,7 @@ std::optional<Acquired> ExpertCache::prefetch(ExpertId id) {
   if (loaded) {
     Class& cls = class_for(id);
     Entry& entry = entry_of(id);
-    entry.unused_prefetch = true;
+    entry.unused_prefetch_of = step_;
     entry.kept = true;
     entry.pins = 1;
     ++cls.n_kept;
@@ -147,6 +151,7 @@ void ExpertCache::withdraw(ExpertId id) {
 }
 
 void ExpertCache::step_started() {
+  ++step_;
   for (Class& cls : classes_) {
     cls.eviction->step_started();
   }
@@ -311,6 +316,21 @@ std::optional<Acquired> ExpertCache::load(ExpertId id) {
   return acquired;
 }
 
+void ExpertCache::pin_ready(ExpertId id) {
+  Entry& entry = entry_of(id);
+  if (entry.pins++ == 0) {
+    Class& cls = class_for(id);
+    cls.eviction->not_evictable(id, SlotId{entry.slot});
+    --cls.n_evictable;
+  }
+}
+
+void ExpertCache::pin_loading(ExpertId id) {
+  if (entry_of(id).pins++ == 0) {
+    --class_for(id).n_unpinned_loading;
+  }
+}
+
 void ExpertCache::let_go(ExpertId id) {
   Class& cls = class_for(id);
   const SlotId slot{entry_of(id).slot};
@@ -329,7 +349,6 @@ int32_t ExpertCache::evict(Class& cls, ExpertId id) {
   --cls.n_evictable;
   cls.owner[static_cast<size_t>(slot)] = -1;
   ++counters_.evicted;
-  counters_.wasted += entry.unused_prefetch ? 1 : 0;
   entry = {};
   return slot;
 }

@@ -55,8 +55,9 @@ struct CacheCounters {
   uint64_t joined = 0;
   uint64_t evicted = 0;  // for a miss or by a shrink
   uint64_t prefetched = 0;
-  uint64_t prefetch_used = 0;  // prefetched and then used, be it while still loading
-  uint64_t wasted = 0;         // prefetched, never used before eviction
+  // Prefetched and then used in the same step, be it while still loading. The paper calls these
+  // needed, and all others wasted.
+  uint64_t prefetch_used = 0;
   uint64_t failed = 0;
 };
 
@@ -73,6 +74,10 @@ class ExpertCache {
   // loading; nothing changed. While a shrink waits for releases, resident experts can still be
   // pinned.
   [[nodiscard]] std::optional<Acquired> acquire(ExpertId id);
+  // Pins `id` when it is ready, until release(), so that it stays for a job that is about to
+  // acquire it. No use: neither counters nor the eviction policy take it for one. False: it is not
+  // ready.
+  [[nodiscard]] bool hold(ExpertId id);
   // As a miss of acquire(), for a predicted expert. nullopt when it is not absent or no slot can be
   // had. It is kept, as if pinned, until let_prefetch_go(): whatever the eviction thinks of an
   // expert that nobody has used yet, it was read for jobs that are to come.
@@ -91,10 +96,11 @@ class ExpertCache {
   // REQUIRES: loading and unpinned.
   void withdraw(ExpertId id);
 
-  // Hints for the eviction policy; cheap for one that takes none. Nothing else changes.
-  // All requests begin their next pass through the layers.
+  // All requests begin their next pass through the layers: a hint for the eviction policy, and what
+  // earlier steps prefetched has been in vain by now.
   void step_started();
-  // Some request is expected to need `id` in this step, with `probability` (0 .. 1).
+  // Another hint, cheap for a policy that takes none. Some request is expected to need `id` in this
+  // step, with `probability` (0 .. 1).
   void predicted(ExpertId id, float probability);
 
   // Slots of class `c` that may be in use, clamped to 0 .. max_slots. Shrinking evicts unpinned
@@ -140,8 +146,8 @@ class ExpertCache {
     int32_t slot = -1;
     int32_t pins = 0;
     Residency residency = Residency::kAbsent;
-    bool unused_prefetch = false;
-    bool kept = false;  // prefetched; one of the pins
+    bool kept = false;                // prefetched; one of the pins
+    uint32_t unused_prefetch_of = 0;  // the step that prefetched it, until it is used; 0: none
   };
   struct Class {
     int32_t capacity = 0;
@@ -165,6 +171,9 @@ class ExpertCache {
 
   // Gives `id` a slot and makes it kLoading, unpinned.
   [[nodiscard]] std::optional<Acquired> load(ExpertId id);
+  // One pin more on an expert that is ready, or loading.
+  void pin_ready(ExpertId id);
+  void pin_loading(ExpertId id);
   // A ready expert has no pin any more: evictable, or evicted when a shrink waits for it.
   void let_go(ExpertId id);
   // An evictable expert becomes absent; its slot is in use without an owner until reused or
@@ -180,6 +189,7 @@ class ExpertCache {
   std::vector<Entry> entries_;  // [n_layer * n_expert]
   std::vector<Class> classes_;
   CacheCounters counters_;
+  uint32_t step_ = 1;
 };
 
 }  // namespace runahead

@@ -11,7 +11,7 @@ void ExpertCache::check_integrity() const {
     const Entry& entry = entries_[i];
     const ExpertId id = id_of(static_cast<int32_t>(i));
     if (entry.residency == Residency::kAbsent) {
-      CHECK(entry.slot == -1 && entry.pins == 0 && !entry.unused_prefetch && !entry.kept);
+      CHECK(entry.slot == -1 && entry.pins == 0 && entry.unused_prefetch_of == 0 && !entry.kept);
       continue;
     }
     const int32_t c = class_of(id);

@@ -128,20 +128,33 @@ void Stepper::abandon_step(std::vector<State>& states) {
   }
 }
 
-void Stepper::issue(State& state, int32_t layer, const RoutingResult& routing, size_t column) {
+void Stepper::issue(std::span<State* const> states, int32_t layer, const RoutingResult& routing) {
   const auto k = static_cast<size_t>(hparams_.n_expert_used);
-  const auto begin = static_cast<ptrdiff_t>(column * k);
-  const auto end = begin + static_cast<ptrdiff_t>(k);
-  state.experts.assign(routing.experts.begin() + begin, routing.experts.begin() + end);
-  state.weights.assign(routing.weights.begin() + begin, routing.weights.begin() + end);
-  RouterScores scores = scores_of(routing, column);
-  routing_log_.add(
-      step_, {state.request->id, layer, state.experts, scores.probabilities, scores.lookahead, 0});
-  const auto n_ahead = static_cast<size_t>(prefetcher_needs_.n_lookahead * hparams_.n_expert);
-  scores.lookahead = scores.lookahead.first(std::min(scores.lookahead.size(), n_ahead));
-  const auto issued = feed_.scheduler().routed(state.request->id, layer, state.experts, scores);
+  const auto n_expert = static_cast<size_t>(hparams_.n_expert);
+  const auto n_ahead = static_cast<size_t>(prefetcher_needs_.n_lookahead) * n_expert;
+  lookahead_.clear();
+  lookahead_.reserve(states.size() * routing.lookahead.size() * n_expert);  // spans look into it
+  routed_.clear();
+  for (size_t column = 0; column < states.size(); ++column) {
+    if (states[column] == nullptr) {
+      continue;
+    }
+    State& state = *states[column];
+    const auto begin = static_cast<ptrdiff_t>(column * k);
+    const auto end = begin + static_cast<ptrdiff_t>(k);
+    state.experts.assign(routing.experts.begin() + begin, routing.experts.begin() + end);
+    state.weights.assign(routing.weights.begin() + begin, routing.weights.begin() + end);
+    RouterScores scores = scores_of(routing, column);
+    routing_log_.add(step_, {state.request->id, layer, state.experts, scores.probabilities,
+                             scores.lookahead, 0});
+    scores.lookahead = scores.lookahead.first(std::min(scores.lookahead.size(), n_ahead));
+    routed_.push_back({state.request->id, state.experts, scores});
+  }
+  const auto issued = feed_.scheduler().routed(layer, routed_);
   feed_.issued(issued);
-  tracer_.cache_decisions(state.request->id, issued, hparams_.n_expert);
+  for (size_t i = 0; i < routed_.size(); ++i) {
+    tracer_.cache_decisions(routed_[i].request, issued.subspan(i * k, k), hparams_.n_expert);
+  }
 }
 
 RouterScores Stepper::scores_of(const RoutingResult& routing, size_t column) {
@@ -150,12 +163,12 @@ RouterScores Stepper::scores_of(const RoutingResult& routing, size_t column) {
     return all.empty() ? std::span<const float>()
                        : std::span(all).subspan(column * n_expert, n_expert);
   };
-  lookahead_.clear();
+  const size_t begin = lookahead_.size();
   for (const std::vector<float>& router : routing.lookahead) {
     const auto scores = of_column(router);
     lookahead_.insert(lookahead_.end(), scores.begin(), scores.end());
   }
-  return {of_column(routing.probabilities), lookahead_};
+  return {of_column(routing.probabilities), std::span(lookahead_).subspan(begin)};
 }
 
 void Stepper::leave_cancelled(std::vector<State>& states) {
@@ -202,9 +215,11 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
 
   std::unique_lock lock = feed_.lock();
   Scheduler& scheduler = feed_.scheduler();
-  for (size_t i = 0; i < states.size(); ++i) {
-    issue(states[i], 0, routing, i);
+  std::vector<State*> columns;
+  for (State& state : states) {
+    columns.push_back(&state);
   }
+  issue(columns, 0, routing);
   std::vector<int32_t> experts;
   std::vector<int32_t> slots;
   std::vector<float> weights;
@@ -253,11 +268,11 @@ void Stepper::decode_by_scheduler(std::vector<State>& states) {
     lock.lock();
     scheduler.group_finished(*group, last_layer);
     if (!last_layer) {
-      for (size_t i = 0; i < group->requests.size(); ++i) {
-        if (!scheduler.has_left(group->requests[i])) {
-          issue(*by_id[group->requests[i]], group->layer + 1, routing, i);
-        }
+      columns.clear();
+      for (const RequestId id : group->requests) {
+        columns.push_back(scheduler.has_left(id) ? nullptr : by_id[id]);
       }
+      issue(columns, group->layer + 1, routing);
     }
   }
 }

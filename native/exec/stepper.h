@@ -80,9 +80,10 @@ class Stepper {
   // The columns that chose the expert leave the batch.
   void leave_who_needs(const ExpertFeed::Failure& failure, std::vector<State*>& going, Batch& batch,
                        RoutingResult& routing) const;
-  // REQUIRES: the feed's lock is held.
-  void issue(State& state, int32_t layer, const RoutingResult& routing, size_t column);
-  // What the routers said of one column. Valid until the next call.
+  // Issues the jobs of `layer` that were routed together: states[i] is column i of `routing`,
+  // nullptr: it has left. REQUIRES: the feed's lock is held.
+  void issue(std::span<State* const> states, int32_t layer, const RoutingResult& routing);
+  // What the routers said of one column. Valid until the next issue().
   [[nodiscard]] RouterScores scores_of(const RoutingResult& routing, size_t column);
   void leave_cancelled(std::vector<State>& states);
   [[nodiscard]] static bool all_cancelled(const std::vector<State>& states);
@@ -102,7 +103,8 @@ class Stepper {
   int64_t waited_ns_ = 0;
   bool used_waves_ = false;
   ScoreNeeds prefetcher_needs_;
-  std::vector<float> lookahead_;
+  std::vector<float> lookahead_;  // of the columns being issued, one after the other
+  std::vector<RoutedRequest> routed_;
 };
 
 }  // namespace runahead

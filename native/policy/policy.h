@@ -41,6 +41,12 @@ void validate(const Policy& policy);
 // Error(kInvalid) for sizes that are none.
 [[nodiscard]] std::vector<int32_t> static_group_sizes(std::string_view schedule);
 
+// Which decisions the policies of this version make. Whoever changes what one of them reads, evicts
+// or computes on the same routing, be it a prefetcher, an eviction or the Scheduler, raises it:
+// then no study mixes runs of before and after.
+//   2: jobs that are routed together are issued together
+constexpr int32_t kPolicyRevision = 2;
+
 // Name and policy, in the order they are listed to people.
 [[nodiscard]] const std::vector<std::pair<std::string, Policy>>& presets();
 

@@ -18,9 +18,12 @@
 //   matroid, so taking the surest that still fits gives the best plan.
 // - AsyncIO, reads beside compute: what the Fetcher does anyway.
 //
+// Written from the paper's abstract and summaries of it, not from its code.
+//
 // What differs from the paper, and why:
-// - Their predictor reads hidden states, compressed by PCA, and is trained offline; see
-//   policy/promoe.h. That the ends are an eighth of the layers each is our choice.
+// - Their predictor reads hidden states, compressed by PCA, and is trained offline; ours reads
+//   router scores and learns online, for the reasons in policy/promoe.h. That the ends are an
+//   eighth of the layers each is our choice.
 // - Their schedule takes measured times of CPU, GPU and PCIe and also chooses on which device an
 //   expert runs. A Prefetcher has no clock and experts run on one device. So the link is measured
 //   in reads per layer, by counting those that end between two jobs of a request, and time is

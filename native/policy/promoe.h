@@ -6,6 +6,8 @@
 // reads have that many layers of time. Reads that the true routing has overtaken are dropped, and
 // demand goes first, which the Scheduler does for every prefetcher.
 //
+// Written from the paper's abstract and summaries of it, not from its code.
+//
 // What differs from the paper, and why:
 // - Their predictor is a small MLP over hidden states, trained offline on a data set. A Prefetcher
 //   sees no hidden states and a user has no training run, so here it is policy/learned_scores.h:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace runahead {
 
 PrefetchQueue::PrefetchQueue(std::string_view prefetcher, const ModelShape& shape,
@@ -57,20 +59,17 @@ void PrefetchQueue::all_routed(int32_t layer) {
   });
 }
 
-bool PrefetchQueue::may_fetch() const {
+bool PrefetchQueue::may_fetch(int32_t slots_needed) const {
   return in_flight_.size() < kMaxPrefetches &&
          std::any_of(
              wanted_.begin(), wanted_.end(),
-             [&](const Wanted& wanted) { return is_absent(wanted); });
+             [&](const Wanted& wanted) { return can_fetch(wanted.id, slots_needed); });
 }
 
-bool PrefetchQueue::is_absent(const Wanted& wanted) const {
-  return cache_.residency(wanted.id) == Residency::kAbsent;
-}
-
-bool PrefetchQueue::has_room(ExpertId id, int32_t slots_needed) const {
+bool PrefetchQueue::can_fetch(ExpertId id, int32_t slots_needed) const {
   const int32_t c = cache_.class_of(id);
-  return cache_.capacity(c) - cache_.lent(c) > slots_needed;
+  return cache_.residency(id) == Residency::kAbsent && cache_.available(c) > 0 &&
+         cache_.capacity(c) - cache_.lent(c) > slots_needed;
 }
 
 std::optional<Fetch> PrefetchQueue::next(int32_t slots_needed) {
@@ -81,15 +80,13 @@ std::optional<Fetch> PrefetchQueue::next(int32_t slots_needed) {
   for (auto wanted = wanted_.begin(); wanted != wanted_.end(); ++wanted) {
     const bool before = first == wanted_.end() || wanted->id.layer < first->id.layer ||
                         (wanted->id.layer == first->id.layer && wanted->score > first->score);
-    first = before && is_absent(*wanted) ? wanted : first;
+    first = before && can_fetch(wanted->id, slots_needed) ? wanted : first;
   }
-  if (first == wanted_.end() || !has_room(first->id, slots_needed)) {
+  if (first == wanted_.end()) {
     return std::nullopt;
   }
   const std::optional<Acquired> acquired = cache_.prefetch(first->id);
-  if (!acquired) {
-    return std::nullopt;  // all slots are pinned
-  }
+  CHECK(acquired.has_value());
   const Fetch fetch{first->id, acquired->slot, first->request, true};
   in_flight_.push_back(first->id);
   kept_.push_back(first->id);

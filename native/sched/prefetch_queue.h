@@ -7,7 +7,8 @@
 // What has been read is kept in the cache until every request of the step has been routed at its
 // layer: by then who needs it has pinned it. A slot is taken for one only while enough others
 // remain for every job of the step (the deadlock rule). At most kMaxPrefetches are in flight, so
-// that missing experts wait for no more than those (paper, section 5.1).
+// missing experts are delayed by no more than the (at most two) reads that have already begun
+// (paper, section 5.1).
 //
 // Pure, as the Scheduler that owns it.
 
@@ -40,10 +41,10 @@ class PrefetchQueue {
   void left(RequestId request);
   // All requests of the step have been routed at `layer`.
   void all_routed(int32_t layer);
-  // Whether next() would look for something to read.
-  [[nodiscard]] bool may_fetch() const;
-  // The next predicted expert, now loading. `slots_needed`: what the step's jobs may pin in each
-  // slot class.
+  // Whether next() would find something to read.
+  [[nodiscard]] bool may_fetch(int32_t slots_needed) const;
+  // The next predicted expert whose slot class has room, now loading. `slots_needed`: what the
+  // step's jobs may pin in each slot class.
   [[nodiscard]] std::optional<Fetch> next(int32_t slots_needed);
   // A read of any kind has ended.
   void fetched(ExpertId id);
@@ -56,8 +57,8 @@ class PrefetchQueue {
     float score;
     RequestId request;
   };
-  [[nodiscard]] bool is_absent(const Wanted& wanted) const;
-  [[nodiscard]] bool has_room(ExpertId id, int32_t slots_needed) const;
+  // It is absent, and a slot can be had for it.
+  [[nodiscard]] bool can_fetch(ExpertId id, int32_t slots_needed) const;
 
   ExpertCache& cache_;
   std::unique_ptr<Prefetcher> prefetcher_;  // nullptr: none

@@ -46,15 +46,42 @@ void Scheduler::step_started(std::span<const RequestId> requests) {
 std::span<const IssuedExpert> Scheduler::routed(RequestId request, int32_t layer,
                                                 std::span<const int32_t> experts,
                                                 const RouterScores& scores) {
-  Job* job = find(request);
+  const RoutedRequest one{request, experts, scores};
+  return routed(layer, {&one, 1});
+}
+
+std::span<const IssuedExpert> Scheduler::routed(int32_t layer,
+                                                std::span<const RoutedRequest> routed) {
+  // Who acquires first must not evict what another is about to hit. This needs no slot that the
+  // deadlock rule does not grant: an expert held here is one of its job's n_expert_used, so held
+  // and acquired ones together are at most requests * n_expert_used different experts.
+  held_.clear();
+  for (const RoutedRequest& job : routed) {
+    for (const int32_t expert : job.experts) {
+      if (cache_.hold({layer, expert})) {
+        held_.push_back({layer, expert});
+      }
+    }
+  }
+  issued_.clear();
+  for (const RoutedRequest& job : routed) {
+    issue(job, layer);
+  }
+  for (const ExpertId id : held_) {
+    cache_.release(id);  // a job has pinned it by now
+  }
+  return issued_;
+}
+
+void Scheduler::issue(const RoutedRequest& routed, int32_t layer) {
+  Job* job = find(routed.request);
   CHECK(job != nullptr && !job->has_left && job->state == JobState::kRouting);
   CHECK(layer > job->layer);
   job->layer = layer;
   job->n_missing = 0;
   job->n_queued = 0;
   job->needs.clear();
-  issued_.clear();
-  for (const int32_t expert : experts) {
+  for (const int32_t expert : routed.experts) {
     const ExpertId id{layer, expert};
     for (const Need& need : job->needs) {
       CHECK(need.id != id);
@@ -62,7 +89,7 @@ std::span<const IssuedExpert> Scheduler::routed(RequestId request, int32_t layer
     const std::optional<Acquired> acquired = cache_.acquire(id);
     CHECK(acquired.has_value());  // the deadlock rule
     if (acquired->outcome == Outcome::kMiss) {
-      queue_.push_back({id, acquired->slot, request});
+      queue_.push_back({id, acquired->slot, routed.request});
     }
     Need need{id};
     need.missing = acquired->outcome != Outcome::kHit;
@@ -82,16 +109,15 @@ std::span<const IssuedExpert> Scheduler::routed(RequestId request, int32_t layer
   } else {
     become_ready(*job);
   }
-  prefetches_.routed({request, layer, experts, scores.probabilities, scores.lookahead, n_queued()});
+  const RouterScores& scores = routed.scores;
+  prefetches_.routed(
+      {routed.request, layer, routed.experts, scores.probabilities, scores.lookahead, n_queued()});
   let_prefetches_go();
-  return issued_;
 }
 
 std::optional<Fetch> Scheduler::next_fetch() {
   if (queue_.empty()) {
-    return link_has_room()
-               ? prefetches_.next(slots_needed(static_cast<int32_t>(n_jobs_), shape_.n_expert_used))
-               : std::nullopt;
+    return link_has_room() ? prefetches_.next(slots_needed_by_step()) : std::nullopt;
   }
   const auto chosen = choose_fetch();
   const Fetch fetch{chosen->id, chosen->slot, chosen->request};
@@ -105,7 +131,7 @@ std::optional<Fetch> Scheduler::next_fetch() {
 }
 
 bool Scheduler::may_prefetch() const {
-  return queue_.empty() && link_has_room() && prefetches_.may_fetch();
+  return queue_.empty() && link_has_room() && prefetches_.may_fetch(slots_needed_by_step());
 }
 
 int32_t Scheduler::n_queued() const {

@@ -5,7 +5,7 @@
 // disk, sim/ on a virtual clock.
 //
 //   step_started      all active requests are about to reveal their first routing
-//   routed            a router named the experts of one request's next job      (Job Issuer)
+//   routed            routers named the experts of some requests' next jobs     (Job Issuer)
 //   next_fetch        a reader is free                                          (Expert Fetcher)
 //   fetch_finished / fetch_failed
 //   next_group        the device is free                                        (Compute Scheduler)
@@ -62,7 +62,7 @@ struct Group {
   std::vector<RequestId> requests;  // in the order of step_started
 };
 
-// What one job's issue did, for the trace: parallel to the experts passed to routed().
+// What issuing a job did, for the trace: parallel to the experts passed to routed().
 struct IssuedExpert {
   ExpertId id;
   Acquired acquired;
@@ -72,6 +72,13 @@ struct IssuedExpert {
 struct RouterScores {
   std::span<const float> probabilities = {};
   std::span<const float> lookahead = {};
+};
+
+// A request whose next job is known.
+struct RoutedRequest {
+  RequestId request{};
+  std::span<const int32_t> experts;  // distinct
+  RouterScores scores = {};
 };
 
 class Scheduler {
@@ -86,9 +93,13 @@ class Scheduler {
   // REQUIRES: no step in progress; can_start(). Every request starts as kRouting.
   void step_started(std::span<const RequestId> requests);
 
-  // The experts of `request`'s job at `layer` (distinct). Pins each: resident, joined, or reserved
-  // and queued for fetching. The job is then ready or blocked. Valid until the next call.
-  // REQUIRES: `request` is kRouting; the deadlock rule held at step_started.
+  // The jobs at `layer` of requests that were routed together: of a front, or of a group. Pins each
+  // of their experts: resident, joined, or reserved and queued for fetching; a missing one takes
+  // the slot of no expert that any of these jobs needs. Each job is then ready or blocked. All
+  // experts of the first job, then of the next; valid until the next call.
+  // REQUIRES: the requests are kRouting; the deadlock rule held at step_started.
+  std::span<const IssuedExpert> routed(int32_t layer, std::span<const RoutedRequest> routed);
+  // Of one request.
   std::span<const IssuedExpert> routed(RequestId request, int32_t layer,
                                        std::span<const int32_t> experts,
                                        const RouterScores& scores = {});
@@ -101,7 +112,7 @@ class Scheduler {
   //   fifo          the expert that was queued first
   // Ties go in the order of step_started, within a job in the order of its experts.
   [[nodiscard]] std::optional<Fetch> next_fetch();
-  // next_fetch() would look for a predicted expert.
+  // next_fetch() would return a predicted expert.
   [[nodiscard]] bool may_prefetch() const;
   [[nodiscard]] int32_t n_queued() const;  // missing experts waiting for a reader
 
@@ -185,9 +196,13 @@ class Scheduler {
   [[nodiscard]] const Job* choose_job() const;
   [[nodiscard]] bool unit_is_ready(int32_t unit) const;
   [[nodiscard]] int32_t unit_of(size_t index) const;
+  void issue(const RoutedRequest& routed, int32_t layer);
   void become_ready(Job& job);
   // Whether predictions may be read beside what is in flight.
   [[nodiscard]] bool link_has_room() const { return !runahead_ || in_flight_.empty(); }
+  [[nodiscard]] int32_t slots_needed_by_step() const {
+    return slots_needed(static_cast<int32_t>(n_jobs_), shape_.n_expert_used);
+  }
   // Tells the prefetches which layers all requests have been routed at.
   void let_prefetches_go();
   void release_pins(Job& job);
@@ -210,6 +225,7 @@ class Scheduler {
   std::vector<ExpertId> in_flight_;  // being read while a job waits for them
   PrefetchQueue prefetches_;
   std::vector<IssuedExpert> issued_;
+  std::vector<ExpertId> held_;
   uint64_t ready_clock_ = 0;
 };
 

@@ -9,14 +9,10 @@ namespace runahead {
 
 ScoreReader::ScoreReader(const RoutingTrace& trace, const ScoreNeeds& needs)
     : trace_(trace), needs_(needs) {
-  const auto n_expert = static_cast<size_t>(trace.n_expert);
-  if (needs.probabilities) {
-    if (trace.probabilities.empty()) {
-      throw Error(ErrorCode::kInvalid,
-                  "simulation: the policy's prefetcher asks for the routers' probabilities, the "
-                  "trace has none; record one with scores");
-    }
-    probabilities_.resize(n_expert);
+  if (needs.probabilities && trace.probabilities.empty()) {
+    throw Error(ErrorCode::kInvalid,
+                "simulation: the policy's prefetcher asks for the routers' probabilities, the "
+                "trace has none; record one with scores");
   }
   if (needs.n_lookahead > 0) {
     // No layer has more layers after it.
@@ -27,26 +23,32 @@ ScoreReader::ScoreReader(const RoutingTrace& trace, const ScoreNeeds& needs)
                                            std::to_string(trace.n_lookahead) +
                                            "; record one with a longer lookahead");
     }
-    lookahead_.resize(static_cast<size_t>(most) * n_expert);
+    n_lookahead_ = static_cast<size_t>(most);
   }
 }
 
-RouterScores ScoreReader::read(int32_t step, int32_t request, int32_t layer) {
-  RouterScores scores;
-  const size_t job = trace_.index_of(step, request, layer);
+std::span<const RouterScores> ScoreReader::read(int32_t step, std::span<const RequestId> requests,
+                                                int32_t layer) {
   const auto n_expert = static_cast<size_t>(trace_.n_expert);
-  if (needs_.probabilities) {
-    trace_.probabilities.read(job * n_expert, probabilities_);
-    scores.probabilities = probabilities_;
+  const auto n_row = std::min(n_lookahead_, static_cast<size_t>(trace_.n_layer - 1 - layer));
+  scores_.assign(requests.size(), {});
+  probabilities_.resize(needs_.probabilities ? requests.size() * n_expert : 0);
+  lookahead_.resize(requests.size() * n_lookahead_ * n_expert);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const size_t job = trace_.index_of(step, to_int(requests[i]), layer);
+    if (needs_.probabilities) {
+      const std::span<float> row = std::span(probabilities_).subspan(i * n_expert, n_expert);
+      trace_.probabilities.read(job * n_expert, row);
+      scores_[i].probabilities = row;
+    }
+    if (n_lookahead_ > 0) {
+      const std::span<float> rows =
+          std::span(lookahead_).subspan(i * n_lookahead_ * n_expert, n_row * n_expert);
+      trace_.lookahead.read(job * static_cast<size_t>(trace_.n_lookahead) * n_expert, rows);
+      scores_[i].lookahead = rows;
+    }
   }
-  if (needs_.n_lookahead > 0) {
-    const auto n_row =
-        static_cast<size_t>(std::min(needs_.n_lookahead, trace_.n_layer - 1 - layer));
-    const std::span<float> rows = std::span(lookahead_).first(n_row * n_expert);
-    trace_.lookahead.read(job * static_cast<size_t>(trace_.n_lookahead) * n_expert, rows);
-    scores.lookahead = rows;
-  }
-  return scores;
+  return scores_;
 }
 
 }  // namespace runahead

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "policy/prefetcher.h"
@@ -18,14 +19,19 @@ class ScoreReader {
   // `trace` outlives this. Throws Error(kInvalid) when the trace has too few of the scores.
   ScoreReader(const RoutingTrace& trace, const ScoreNeeds& needs);
 
-  // Of one job. Valid until the next call. Throws Error(kInvalid) for scores that are none.
-  [[nodiscard]] RouterScores read(int32_t step, int32_t request, int32_t layer);
+  // Of the requests' jobs at `layer`, in their order. Valid until the next call. Throws
+  // Error(kInvalid) for scores that are none.
+  [[nodiscard]] std::span<const RouterScores> read(int32_t step,
+                                                   std::span<const RequestId> requests,
+                                                   int32_t layer);
 
  private:
   const RoutingTrace& trace_;
   ScoreNeeds needs_;
-  std::vector<float> probabilities_;
-  std::vector<float> lookahead_;
+  size_t n_lookahead_ = 0;            // rows that a job has at most
+  std::vector<float> probabilities_;  // [requests, n_expert]
+  std::vector<float> lookahead_;      // [requests, n_lookahead_, n_expert]
+  std::vector<RouterScores> scores_;
 };
 
 }  // namespace runahead

@@ -153,8 +153,10 @@ SimulatedStep Simulation::step() {
     }
   }
   result.step_ms = now_ms_ - begin_ms;
-  result.n_prefetched = static_cast<int32_t>(cache_.counters().prefetched - before.prefetched);
-  result.n_wasted = static_cast<int32_t>(cache_.counters().wasted - before.wasted);
+  const CacheCounters& after = cache_.counters();
+  result.n_prefetched = static_cast<int32_t>(after.prefetched - before.prefetched);
+  result.n_wasted =
+      result.n_prefetched - static_cast<int32_t>(after.prefetch_used - before.prefetch_used);
   if (options_.record_timeline) {
     timeline_.steps.push_back(
         {begin_ms, now_ms_, step_, result.n_request, n_group_ - groups_before});
@@ -239,28 +241,30 @@ void Simulation::finish_device(SimulatedStep& result) {
     timeline_.intervals.push_back(std::move(interval));
   }
   if (device_.what == Timeline::What::kFront) {
-    for (const RequestId request : active_) {
-      route(request, 0, result);
-    }
+    route(active_, 0, result);
   } else if (device_.what == Timeline::What::kGroup) {
     const bool last_layer = group.layer == trace_.n_layer - 1;
     scheduler_.group_finished(group, last_layer);
-    for (const RequestId request : group.requests) {
-      if (!last_layer) {
-        route(request, group.layer + 1, result);
-      }
+    if (!last_layer) {
+      route(group.requests, group.layer + 1, result);
     }
   }
 }
 
-void Simulation::route(RequestId request, int32_t layer, SimulatedStep& result) {
-  const auto experts = trace_.at(step_, to_int(request), layer);
-  const RouterScores scores = scores_.read(step_, to_int(request), layer);
-  for (const IssuedExpert& issued : scheduler_.routed(request, layer, experts, scores)) {
-    result.n_hit += issued.acquired.outcome == Outcome::kHit ? 1 : 0;
-    result.n_joined += issued.acquired.outcome == Outcome::kJoined ? 1 : 0;
+void Simulation::route(std::span<const RequestId> requests, int32_t layer, SimulatedStep& result) {
+  const std::span<const RouterScores> scores = scores_.read(step_, requests, layer);
+  routed_.clear();
+  for (size_t i = 0; i < requests.size(); ++i) {
+    routed_.push_back({requests[i], trace_.at(step_, to_int(requests[i]), layer), scores[i]});
+  }
+  const std::span<const IssuedExpert> issued = scheduler_.routed(layer, routed_);
+  for (size_t i = 0; i < issued.size(); ++i) {
+    const Outcome outcome = issued[i].acquired.outcome;
+    result.n_hit += outcome == Outcome::kHit ? 1 : 0;
+    result.n_joined += outcome == Outcome::kJoined ? 1 : 0;
     if (options_.record_timeline) {
-      timeline_.decisions.push_back({now_ms_, step_, to_int(request), issued});
+      const RequestId request = requests[i / static_cast<size_t>(trace_.n_expert_used)];
+      timeline_.decisions.push_back({now_ms_, step_, to_int(request), issued[i]});
     }
   }
 }

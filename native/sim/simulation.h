@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -43,7 +44,7 @@ struct SimulatedStep {
   int32_t n_request = 0;
   int32_t n_fetched = 0;  // reads begun, prefetches among them
   int32_t n_prefetched = 0;
-  int32_t n_wasted = 0;  // prefetched in this or an earlier step, evicted in this one, never used
+  int32_t n_wasted = 0;  // of these prefetches: not used in this step
   int32_t n_hit = 0;
   int32_t n_joined = 0;
   std::vector<int32_t> groups_of_size;  // [n_request + 1]
@@ -81,7 +82,7 @@ class Simulation {
   // Time passes until something ends or begins to transfer. REQUIRES: device or link is busy.
   void advance(SimulatedStep& result);
   void finish_device(SimulatedStep& result);
-  void route(RequestId request, int32_t layer, SimulatedStep& result);
+  void route(std::span<const RequestId> requests, int32_t layer, SimulatedStep& result);
   [[nodiscard]] double group_ms(const Group& group);
 
   const RoutingTrace& trace_;
@@ -95,6 +96,7 @@ class Simulation {
   double now_ms_ = 0;
   int32_t step_ = 0;
   std::vector<RequestId> active_;  // requests of the step
+  std::vector<RoutedRequest> routed_;
   std::vector<VirtualLink::Read> ended_;
   std::vector<int32_t>
       seen_in_group_;    // [n_expert] the number of the last group that used the expert

@@ -56,9 +56,14 @@ def test_policy_and_cache_size_do_not_matter(type: str, policy: str) -> None:
 @pytest.mark.parametrize(
     "policy",
     [name for name, _ in presets()]
-    + [f"static:{sizes}/fifo/layer-srtf/lfu/none" for sizes in ("2:2", "3:1", "1:1:1:1")],
+    + [f"static:{sizes}/fifo/layer-srtf/lfu/none" for sizes in ("2:2", "3:1", "1:1:1:1")]
+    + [
+        "runahead/lowest-layer/fifo/lfuda/prescope",
+        "runahead/lowest-layer/layer-srtf/lfu/promoe",
+        "runahead/lowest-layer/layer-srtf/lfu/finemoe",
+    ],
 )
-def test_no_preset_and_no_static_grouping_matters(policy: str) -> None:
+def test_no_preset_no_static_grouping_and_no_prefetcher_matters(policy: str) -> None:
     expected = alone("q4_0")
     engine = open_engine(tiny_model("q4_0"), policy=policy)
     smallest = engine.info()["min_cache_bytes"]

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +36,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def replies(engine: Engine, **params: float) -> list[Reply]:
+def replies(engine: Engine, prompts: Sequence[str] = PROMPTS, **params: float) -> list[Reply]:
     asked = [
         Reply(
             engine.submit_prompt(
@@ -45,7 +45,7 @@ def replies(engine: Engine, **params: float) -> list[Reply]:
             ),
             prompt,
         )
-        for n, prompt in enumerate(PROMPTS)
+        for n, prompt in enumerate(prompts)
     ]
     Replies(engine, asked).run()
     return asked
@@ -95,6 +95,22 @@ def test_the_trace_accounts_for_every_step(tiny: Path) -> None:
     assert stats.dropped_records == 0
     assert folder is not None
     assert len(RunLog(folder).records()) == len(records)
+
+
+def test_counters_and_trace_agree_on_which_prefetches_were_needed(tiny: Path) -> None:
+    asked = options(cache=CacheSize(fraction=0.5), policy="specmd", run_log=False)
+    with Engine.open(tiny, asked) as engine:
+        replies(engine, PROMPTS[:1])
+        settle(engine)
+        stats = engine.stats()
+        records = engine.drain_events()
+        while len(trace.of(records, Event.PREFETCH)) < stats.prefetched:  # reads on their way
+            time.sleep(0.01)
+            records = np.concatenate([records, engine.drain_events()])
+    steps = metrics.step_table(records)
+    assert steps["prefetched"].sum() == stats.prefetched > 0
+    assert steps["wasted"].sum() == stats.wasted > 0
+    assert stats.prefetch_used == stats.prefetched - stats.wasted > 0
 
 
 def test_policies_see_the_same_routing_in_a_benchmark(tiny: Path) -> None:

@@ -122,14 +122,14 @@ def test_hiccups_are_not_taken_for_costs() -> None:
     assert found.interference < 0.05
 
 
-def test_predictions_are_near_what_was_measured() -> None:
+def test_a_fit_to_simulated_runs_predicts_simulated_steps() -> None:
     found = fitted(TRUE)
     for policy in ("lockstep-lfu", "bevy", "llama.cpp", "runahead/fifo/global-srtf/lru/none"):
         for n in (1, 4, 8):
             residual = check(
                 found, observed(policy, n), policy, CacheSize(fraction=FRACTION), n_expert=24
             )
-            assert abs(residual.error) < 0.02
+            assert abs(residual.error) < 0.03
             assert residual.what == f"median step, {policy}, {n} requests"
     wrong = msgspec.structs.replace(found, group_ms=2.0)
     assert (

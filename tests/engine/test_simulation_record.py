@@ -157,6 +157,17 @@ def test_the_command_writes_a_trace(
     assert main(["simulate", str(out), "--machine", "m6", "--policies", "bevy,llama.cpp"]) == 0
 
 
+def test_the_command_records_the_workload_that_is_asked_for(model: Path, tmp_path: Path) -> None:
+    args = ["--requests", "2", "--steps", "4", "--threads", "1", "--store", "memory"]
+    args += ["--prompt-tokens", "24", "--cache", "60%"]
+    first = []
+    for workload in ("short", "agent"):
+        out = tmp_path / f"{workload}.npz"
+        assert main(["record", *args, "--workload", workload, str(model), "-o", str(out)]) == 0
+        first.append(RoutingTrace.load(out).experts[0])
+    assert not np.array_equal(*first)
+
+
 def test_a_trace_with_nowhere_to_go_is_refused_before_the_run(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

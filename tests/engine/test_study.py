@@ -126,6 +126,11 @@ def test_a_last_line_that_was_cut_off_is_made_again(
         ("fingerprint", "99", "its fingerprint: 1234; now: 99"),
         ("machine", "another", "its machine: Intel"),
         ("settings", {"store": "gguf", "measured steps": "8"}, "its store: pack; now: gguf"),
+        (
+            "settings",
+            {"store": "pack", "measured steps": "8", "policies": "revision 2"},
+            "its policies: not said; now: revision 2",
+        ),
     ],
 )
 def test_a_folder_with_another_study_is_refused(

@@ -252,6 +252,7 @@ class FakeClient:
             joined=made_up.joined,
             evicted=0,
             prefetched=0,
+            prefetch_used=0,
             wasted=0,
             failed=0,
             fetched_bytes=made_up.fetched_bytes,

@@ -248,6 +248,7 @@ class Engine:
             "steps": self.step,
             **self.counts,
             "prefetched": 0,
+            "prefetch_used": 0,
             "wasted": 0,
             "failed": 0,
             "cache_slots": self.slots,

@@ -25,6 +25,7 @@ __all__ = ["BOS", "Engine", "NativeError", "faults", "parse_policy", "write_mode
 
 Progress = Callable[[str, int, int], bool]
 RECORD_DTYPE = trace.RECORD_FIELDS
+POLICY_REVISION = 1
 EVENTS = trace.EVENT_NAMES
 
 

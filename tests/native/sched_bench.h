@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -28,6 +29,14 @@ struct Bench {
   void start(std::vector<RequestId> requests) { scheduler.step_started(requests); }
   void route(RequestId request, int32_t layer, std::vector<int32_t> experts) {
     scheduler.routed(request, layer, experts);
+  }
+  // Of requests that were routed together.
+  void route(int32_t layer, const std::vector<std::pair<RequestId, std::vector<int32_t>>>& jobs) {
+    std::vector<RoutedRequest> routed;
+    for (const auto& [request, experts] : jobs) {
+      routed.push_back({request, experts});
+    }
+    scheduler.routed(layer, routed);
   }
   // The next fetch as layer * 100 + expert, -1: none.
   int32_t fetch() {

@@ -168,3 +168,33 @@ TEST_CASE("a prefetch that cannot be read ends nobody, and its reader is free ag
   CHECK_FALSE(bench.scheduler.has_left(kA));
   CHECK(bench.fetch() == 103);
 }
+
+TEST_CASE("a prediction without room does not keep others from being read") {
+  // Layer 1 has its own slots, just what two requests may need; the others' class has more.
+  ExpertCache cache({3, 8, {0, 1, 0}, {16, 8}}, "lfu");
+  cache.set_capacity(0, 8);
+  cache.set_capacity(1, 4);
+  const Policy policy = parse_policy("static:1:1/lowest-layer/layer-srtf/lfu/next-router");
+  Scheduler scheduler(policy, cache, {3, 8, 2});
+  const auto route = [&](RequestId request, int32_t layer, const std::vector<float>& lookahead) {
+    scheduler.routed(request, layer, std::vector<int32_t>{0, 1}, {{}, lookahead});
+    while (scheduler.n_queued() > 0) {
+      scheduler.fetch_finished(scheduler.next_fetch()->id);
+    }
+  };
+  scheduler.step_started(Requests{kA, kB});
+  route(kB, 0, next_layer(6, 3));
+  CHECK_FALSE(scheduler.may_prefetch());  // only layer 1 is predicted: nobody need wake for it
+  CHECK_FALSE(scheduler.next_fetch());
+  scheduler.group_finished(*scheduler.next_group(), false);
+  route(kB, 1, next_layer(5, 4));
+  route(kA, 0, next_layer(7, 2));  // layer 1 is nearer than B's layer 2
+  CHECK(scheduler.may_prefetch());
+  const auto fetch = scheduler.next_fetch();
+  REQUIRE(fetch);
+  CHECK(fetch->id == ExpertId{2, 5});
+  CHECK(fetch->prefetch);
+  cache.set_capacity(1, 5);
+  CHECK(scheduler.next_fetch()->id == ExpertId{1, 7});
+  cache.check_integrity();
+}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -106,15 +107,24 @@ class RandomPlay {
     }
   }
 
-  void route(RequestId request) {
-    std::vector<int32_t> experts(kExperts);
-    for (int32_t e = 0; e < kExperts; ++e) {
-      experts[static_cast<size_t>(e)] = e;
+  // One request, or as many as happen to be at its layer.
+  void route(RequestId first) {
+    const int32_t layer = need_route_[first];
+    const bool together = pick(2) == 0;
+    std::vector<std::pair<RequestId, std::vector<int32_t>>> jobs;
+    for (const auto& [request, at] : need_route_) {
+      if (request == first || (together && at == layer)) {
+        std::vector<int32_t> experts(kExperts);
+        std::iota(experts.begin(), experts.end(), 0);
+        std::shuffle(experts.begin(), experts.end(), rng_);
+        experts.resize(kUsed);
+        jobs.emplace_back(request, experts);
+      }
     }
-    std::shuffle(experts.begin(), experts.end(), rng_);
-    experts.resize(kUsed);
-    bench_.route(request, need_route_[request], experts);
-    need_route_.erase(request);
+    bench_.route(layer, jobs);
+    for (const auto& job : jobs) {
+      need_route_.erase(job.first);
+    }
   }
 
   void finish_fetch(bool fails) {

@@ -61,10 +61,10 @@ TEST_CASE("a wrong guess costs a read and saves nothing") {
   CHECK(step.n_fetched == 3);
   CHECK(step.n_prefetched == 1);
   CHECK(step.n_hit == 0);
-  CHECK(step.n_wasted == 0);  // still cached: it may be used yet
+  CHECK(step.n_wasted == 1);
 }
 
-TEST_CASE("a missing expert waits for no more than the read that has begun") {
+TEST_CASE("a missing expert waits for a prefetch that has begun") {
   Case slow(1);
   slow.options.cost.group_ms = 0.25;
   // The prefetch begins at 1 and ends at 2; expert 0 of layer 1 is named at 1.25, read from 2 to 3.
@@ -84,20 +84,63 @@ TEST_CASE("who joins a prefetch that is on its way waits for its end") {
   CHECK(step.step_ms == doctest::Approx(2.25));
 }
 
-TEST_CASE("prefetches that leave unused are counted as wasted in the step in which they leave") {
+TEST_CASE("missing experts wait for no more than the two prefetches that may have begun") {
+  // Three experts are needed in both layers, 0 to 2, and three others are predicted (3 to 5). The
+  // link serves one read after the other, 1 ms each; there are readers for all.
+  RoutingTrace trace{1, 1, 2, 8, 3, {0, 1, 2, 0, 1, 2}};
+  std::vector<float> scores;
+  for (int32_t job = 0; job < 2; ++job) {
+    scores.insert(scores.end(), {0, 0, 0, 0.9F, 0.8F, 0.7F, 0, 0});
+  }
+  trace.n_lookahead = 1;
+  trace.lookahead = ScoreArray(std::span<const float>(scores));
+  SimulationOptions options;
+  options.cost.link_bytes_per_s = 1e9;
+  options.cost.link_in_order = true;
+  options.cost.n_readers = 8;
+  options.cost.group_ms = 0.25;
+  options.slots = {16};
+  options.record_bytes = {1'000'000};
+  options.record_timeline = true;
+  const auto first_demand_ms = [&](const char* policy) {  // when layer 1 has its first expert
+    options.policy = parse_policy(policy);
+    Simulation simulation(trace, options);
+    const SimulatedStep step = simulation.step();
+    CHECK(step.n_prefetched == (options.policy.prefetch == "none" ? 0 : 2));
+    double ms = 1e9;
+    for (const Timeline::Interval& read : simulation.timeline().intervals) {
+      if (read.what == Timeline::What::kFetch && read.layer == 1 && !read.prefetch) {
+        ms = std::min(ms, read.end_ms);
+      }
+    }
+    return ms;
+  };
+  // Layer 0 has its experts at 3, and is done at 3.25.
+  CHECK(first_demand_ms("lockstep////none") == doctest::Approx(4.25));
+  // Two prefetches have begun behind them, and flow from 3 to 5; the third has not.
+  const double ms = first_demand_ms("lockstep////next-router");
+  CHECK(ms == doctest::Approx(6));
+  CHECK(ms - 4.25 > 1);
+  CHECK(ms - 4.25 <= 2);
+}
+
+TEST_CASE("prefetches that their step does not use are counted as wasted") {
   Case wrong(1, 4, 2);
   wrong.options.slots = {4};
   Simulation simulation(wrong.trace, wrong.options);
-  int32_t n_prefetched = 0, n_wasted = 0;
+  int32_t n_prefetched = 0;
   while (!simulation.finished()) {
     const SimulatedStep step = simulation.step();
     n_prefetched += step.n_prefetched;
-    n_wasted += step.n_wasted;
+    CHECK(step.n_wasted == step.n_prefetched);
   }
   CHECK(n_prefetched > 3);
-  CHECK(n_wasted > 0);
-  CHECK(static_cast<uint64_t>(n_wasted) == simulation.cache().counters().wasted);
   CHECK(static_cast<uint64_t>(n_prefetched) == simulation.cache().counters().prefetched);
+  CHECK(simulation.cache().counters().prefetch_used == 0);
+  const Case right(0, 4);
+  const SimulatedStep step = Simulation(right.trace, right.options).step();
+  CHECK(step.n_prefetched == 3);
+  CHECK(step.n_wasted == 0);
 }
 
 TEST_CASE("the timeline tells prefetches from fetches") {

@@ -38,6 +38,12 @@ std::vector<float> copy_of(std::span<const float> scores) {
   return {scores.begin(), scores.end()};
 }
 
+// Of one job.
+RouterScores read(ScoreReader& reader, int32_t request, int32_t layer) {
+  const RequestId id{request};
+  return reader.read(0, {&id, 1}, layer)[0];
+}
+
 template <class F>
 std::string refusal(F f) {
   try {
@@ -54,22 +60,41 @@ TEST_CASE("scores are those of the job, cut to the layers that there are") {
   const Scored scored;
   scored.trace.validate();
   ScoreReader reader(scored.trace, {true, 2});
-  const RouterScores first = reader.read(0, 0, 0);
+  const RouterScores first = read(reader, 0, 0);
   CHECK(copy_of(first.probabilities) == std::vector<float>{0, 1.F / 64});
   CHECK(copy_of(first.lookahead) == std::vector<float>{30.F / 64, 31.F / 64, 32.F / 64, 33.F / 64});
-  const RouterScores second = reader.read(0, 1, 1);  // job 4: one layer follows
+  const RouterScores second = read(reader, 1, 1);  // job 4: one layer follows
   CHECK(copy_of(second.probabilities) == std::vector<float>{8.F / 64, 9.F / 64});
   CHECK(copy_of(second.lookahead) == std::vector<float>{46.F / 64, 47.F / 64});
-  CHECK(reader.read(0, 1, 2).lookahead.empty());
+  CHECK(read(reader, 1, 2).lookahead.empty());
+}
+
+TEST_CASE("the scores of jobs that are routed together are all there at once") {
+  const Scored scored;
+  ScoreReader reader(scored.trace, {true, 2});
+  const std::vector<RequestId> both = {RequestId{1}, RequestId{0}};
+  for (const int32_t layer : {0, 1}) {
+    const std::span<const RouterScores> scores = reader.read(0, both, layer);
+    REQUIRE(scores.size() == 2);
+    const auto place = static_cast<size_t>(layer);
+    const auto n_ahead = static_cast<size_t>(2 * (2 - layer));
+    for (const size_t i : {size_t{0}, size_t{1}}) {
+      const size_t job = (1 - i) * 3 + place;
+      CHECK(copy_of(scores[i].probabilities) ==
+            copy_of(std::span(scored.probabilities).subspan(job * 2, 2)));
+      CHECK(copy_of(scores[i].lookahead) ==
+            copy_of(std::span(scored.lookahead).subspan(job * 4, n_ahead)));
+    }
+  }
 }
 
 TEST_CASE("scores that are not needed are not handed out") {
   const Scored scored;
   ScoreReader one(scored.trace, {false, 1});
-  CHECK(one.read(0, 0, 0).probabilities.empty());
-  CHECK(copy_of(one.read(0, 0, 0).lookahead) == std::vector<float>{30.F / 64, 31.F / 64});
+  CHECK(read(one, 0, 0).probabilities.empty());
+  CHECK(copy_of(read(one, 0, 0).lookahead) == std::vector<float>{30.F / 64, 31.F / 64});
   ScoreReader none(scored.trace, {});
-  CHECK(none.read(0, 0, 0).lookahead.empty());
+  CHECK(read(none, 0, 0).lookahead.empty());
 }
 
 TEST_CASE("half precision is read as the same numbers") {
@@ -80,7 +105,7 @@ TEST_CASE("half precision is read as the same numbers") {
   scored.trace.probabilities = ScoreArray(std::span<const uint16_t>(halves));
   scored.trace.validate();
   ScoreReader reader(scored.trace, {true, 0});
-  CHECK(copy_of(reader.read(0, 1, 2).probabilities) == std::vector<float>{10.F / 64, 11.F / 64});
+  CHECK(copy_of(read(reader, 1, 2).probabilities) == std::vector<float>{10.F / 64, 11.F / 64});
 }
 
 TEST_CASE("a trace without the scores that a prefetcher needs is refused") {
@@ -103,8 +128,8 @@ TEST_CASE("damaged scores are refused when they are read") {
     Scored scored;
     scored.probabilities[3] = bad;
     ScoreReader reader(scored.trace, {true, 0});
-    CHECK(refusal([&] { (void)reader.read(0, 0, 0); }).empty());
-    CHECK(refusal([&] { (void)reader.read(0, 0, 1); }).find("not 0 .. 1") != std::string::npos);
+    CHECK(refusal([&] { (void)read(reader, 0, 0); }).empty());
+    CHECK(refusal([&] { (void)read(reader, 0, 1); }).find("not 0 .. 1") != std::string::npos);
   }
 }
 

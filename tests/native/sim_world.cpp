@@ -121,9 +121,7 @@ void World::start_step() {
   n_run_ = {};
   must(scheduler_.can_start(kRequests), "the deadlock rule holds");
   scheduler_.step_started(requests);
-  for (size_t r = 0; r < kRequests; ++r) {
-    route(r, 0);
-  }
+  route({0, 1, 2}, 0);
   if (setup_.eager) {
     take_all();
   }
@@ -154,12 +152,24 @@ void World::take_all() {
   }
 }
 
-void World::route(size_t r, int32_t layer) {
-  jobs_[r] = {layer, false, false};
-  const std::span<const IssuedExpert> issued =
-      scheduler_.routed(RequestId{static_cast<int32_t>(r)}, layer,
-                        setup_.steps[step_][r][static_cast<size_t>(layer)]);
-  must(issued.size() == kUsed, "each expert is issued");
+void World::route(const std::vector<int32_t>& requests, int32_t layer) {
+  std::vector<RoutedRequest> routed;
+  for (const int32_t request : requests) {
+    const auto r = static_cast<size_t>(request);
+    jobs_[r] = {layer, false, false};
+    routed.push_back({RequestId{request}, setup_.steps[step_][r][static_cast<size_t>(layer)]});
+    for (const int32_t e : needs(r)) {
+      std::erase(let_go_, e);  // none of them is evicted for another
+    }
+  }
+  const std::span<const IssuedExpert> issued = scheduler_.routed(layer, routed);
+  must(issued.size() == kUsed * requests.size(), "each expert is issued");
+  for (size_t i = 0; i < requests.size(); ++i) {
+    expect_issued(static_cast<size_t>(requests[i]), issued.subspan(i * kUsed, kUsed));
+  }
+}
+
+void World::expect_issued(size_t r, std::span<const IssuedExpert> issued) {
   for (size_t i = 0; i < kUsed; ++i) {
     const int32_t e = needs(r)[i];
     const Acquired& acquired = issued[i].acquired;
@@ -173,7 +183,6 @@ void World::route(size_t r, int32_t layer) {
       expert(e).loading = true;
       queue_.push_back(e);
     }
-    std::erase(let_go_, e);
     ++expert(e).pins;
     ++expert(e).uses;
   }
@@ -310,10 +319,12 @@ void World::finish_group() {
     jobs_[r].done = last;
   }
   scheduler_.group_finished(group, last);
-  for (const RequestId request : group.requests) {
-    if (!last) {
-      route(static_cast<size_t>(to_int(request)), group.layer + 1);
+  if (!last) {
+    std::vector<int32_t> requests;
+    for (const RequestId request : group.requests) {
+      requests.push_back(to_int(request));
     }
+    route(requests, group.layer + 1);
   }
 }
 

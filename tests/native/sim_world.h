@@ -5,6 +5,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -84,7 +85,8 @@ class World {
   void start_step();
   void end_step();
   void take_all();
-  void route(size_t r, int32_t layer);
+  void route(const std::vector<int32_t>& requests, int32_t layer);
+  void expect_issued(size_t r, std::span<const IssuedExpert> issued);
   void expect_eviction(const std::optional<ExpertId>& evicted);
   [[nodiscard]] int32_t expected_fetch() const;
   void take_fetch();

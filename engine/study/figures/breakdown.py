@@ -72,8 +72,7 @@ def draw(data: StudyData) -> Drawn:
         Table(columns, list(rows)),
         _reading(data),
         (
-            "A prefetch counts as in vain when its expert left the cache before any request used"
-            " it.",
+            "A prefetch counts as in vain when no request used its expert in the same step.",
             *compare.slow_links(data, found),
         ),
     )
