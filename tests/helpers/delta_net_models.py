@@ -16,6 +16,7 @@ from tests.helpers.family_models import (
     vector,
     write_model,
 )
+from tests.helpers.quantised_mixes import q4_k_m
 
 N_LAYER, N_HEAD, N_HEAD_KV, HEAD_DIM, N_EXPERT = 4, 4, 2, 32, 8
 N_K_HEAD, N_V_HEAD, STATE, KERNEL = 2, 4, 32, 4
@@ -25,8 +26,8 @@ CHANNELS = 2 * KEYS + INNER
 
 def delta_net_model(family: str, type: str = "f32", variant: str = "") -> Path:
     """Variants: fused (gate and up of experts in one matrix, recurrent layers listed, a draft layer
-    behind the others), legacy (qwen3next with q, k, v, z in one matrix)."""
-    n_embd, n_ff = 128, 64
+    behind the others), legacy (qwen3next with q, k, v, z in one matrix). The type may be q4_k_m."""
+    n_embd, n_ff = (256, 256) if type == "q4_k_m" else (128, 64)
     settings = usual_settings(N_LAYER, n_embd, N_HEAD, N_HEAD_KV, N_EXPERT, 3) | {
         "attention.key_length": HEAD_DIM,
         "attention.value_length": HEAD_DIM,
@@ -60,7 +61,8 @@ def delta_net_model(family: str, type: str = "f32", variant: str = "") -> Path:
         ]
     if variant == "fused":
         tensors += _draft_layer(N_LAYER, n_embd, n_ff, variant)
-    return write_model(family, settings, tensors, type)
+    types = q4_k_m(tensors, N_LAYER) if type == "q4_k_m" else {}
+    return write_model(family, settings, tensors, "" if types else type, types=types)
 
 
 def _attention(il: int, n_embd: int) -> list[Tensor]:
