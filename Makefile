@@ -83,7 +83,9 @@ test-native: $(INSTALLED)
 	cmake --build build/tests
 	ctest --test-dir build/tests --output-on-failure
 
+# Real vocabularies and chat templates are fetched once; without them their tests are skipped.
 test-python: $(INSTALLED)
+	@$(BIN)/python -m tests.helpers.llama_sources
 	$(BIN)/python -m pytest
 
 # ggml and OpenMP are not instrumented: what they do among themselves is left out.

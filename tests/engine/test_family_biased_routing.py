@@ -143,6 +143,6 @@ def test_quantised_matches_llama_cpp(name: str) -> None:
     check_parity(model(name, "q8_0"), QUANTISED_LIMIT)
 
 
-@pytest.mark.parametrize("name", ["bailingmoe2", "dots1", "glm4moe", "minimax-m2"])
+@pytest.mark.parametrize("name", ["bailingmoe2", "dots1", "ernie4_5-moe", "glm4moe", "minimax-m2"])
 def test_nothing_beside_a_request_changes_its_bits(name: str) -> None:
     check_identity(model(name, "q4_0"))

@@ -1,10 +1,5 @@
-"""Real vocabularies give the tokens that llama.cpp's own tests expect.
+"""Real vocabularies give the tokens that llama.cpp's own tests expect."""
 
-They come with llama.cpp's sources: LLAMA_CPP_SOURCES names the folder (vendor/llama.cpp in the
-source distribution of llama-cpp-python).
-"""
-
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,30 +9,28 @@ from engine._native import Engine
 from engine.bench_models.vocabulary import copy_vocabulary
 from tests.helpers.family_models import (
     Tensor,
-    matrix,
     usual_layer,
     usual_settings,
     vector,
     write_model,
 )
+from tests.helpers.llama_sources import MODELS, without_sources
 from tests.helpers.native_runs import open_engine
 
-SOURCES = os.environ.get("LLAMA_CPP_SOURCES", "")
-pytestmark = pytest.mark.skipif(not SOURCES, reason="LLAMA_CPP_SOURCES is not set")
+pytestmark = without_sources
 
-NAMES = ["gemma-4", "qwen35", "qwen2", "deepseek-llm", "llama-bpe", "llama-spm"]
-N_EMBD = 64
+NAMES = ["gemma-4", "qwen35", "qwen2", "deepseek-llm", "llama-bpe", "llama-spm", "phi-3"]
+N_EMBD = 32
 
 
 @pytest.fixture(params=NAMES)
 def case(request: pytest.FixtureRequest) -> Iterator[tuple[Engine, Path]]:
-    file = Path(SOURCES) / "models" / f"ggml-vocab-{request.param}.gguf"
+    file = MODELS / f"ggml-vocab-{request.param}.gguf"
     vocabulary = copy_vocabulary(file)
     tensors = [
         Tensor("token_embd.weight", (N_EMBD, vocabulary.n_vocab), 1.0),
         vector("output_norm.weight", N_EMBD),
         *usual_layer(0, N_EMBD, 2, 1, 4, 32),
-        matrix("output.weight", N_EMBD, vocabulary.n_vocab),
     ]
     settings = usual_settings(1, N_EMBD, 2, 1, 4, 2) | {"feed_forward_length": 32}
     engine = open_engine(

@@ -33,9 +33,19 @@ def check_first_choices(ours: NDArray[np.float32], reference: NDArray[np.float32
 
 
 def check_parity(
-    model: Path, limit: float, n_prompt: int = 96, n_decode: int = 32, **options: Any
+    model: Path,
+    limit: float,
+    n_prompt: int = 96,
+    n_decode: int = 32,
+    close_calls: float = 0.0,
+    **options: Any,
 ) -> None:
-    """Logits of a prefill, and of a decode that goes on from it, match llama.cpp's everywhere."""
+    """Logits of a prefill, and of a decode that goes on from it, match llama.cpp's everywhere.
+
+    `close_calls` is the share of positions where they need not, because rounding may decide there
+    which expert a router takes. (So it does for llama.cpp: with Q4_K and Q6_K mixed, it differs by
+    up to 0.05 from itself when the prompt comes token by token.)
+    """
     tokens = text_tokens(n_prompt + n_decode, seed=3)
     reference = reference_logits(model, tokens[:n_prompt], tokens[n_prompt:])
     assert np.isfinite(reference).all()
@@ -47,7 +57,7 @@ def check_parity(
     print(
         f"NMSE at most {error[:n_prompt].max():.2e} in prefill, {error[n_prompt:].max():.2e} after"
     )
-    assert error.max() <= limit
+    assert np.quantile(error, 1 - close_calls) <= limit
     check_first_choices(ours, reference)
 
 

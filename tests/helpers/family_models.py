@@ -2,8 +2,9 @@
 
 import atexit
 import hashlib
+import struct
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from engine.bench_models.gguf_writer import (
 )
 from engine.bench_models.tensor_types import TENSOR_TYPES
 from engine.bench_models.tokenizer import N_VOCAB, byte_tokenizer
+
+_U16, _I32 = 2, 5  # GGUF's numbers of these types
 
 Setting = bool | int | float | str | Sequence[int] | Sequence[bool]
 
@@ -178,11 +181,14 @@ def write_model(
     type: str = "f32",
     expert_type: str = "",
     vocabulary: Metadata | None = None,
+    types: Mapping[str, str] | None = None,
+    split_at: str = "",
 ) -> Path:
     """The file, written once. `settings` are keys below the architecture's name.
 
-    Matrices are of `type`, those of experts of `expert_type` (else the same). `vocabulary` is that
-    of single bytes unless another is given.
+    Matrices are of `type`, those of experts of `expert_type` (else the same), those that `types`
+    names of what it says. `vocabulary` is that of single bytes unless another is given. With
+    `split_at` the model has two files, this tensor the first of the second; the path is the first.
     """
     metadata: Metadata = {
         "general.architecture": string(architecture),
@@ -191,9 +197,31 @@ def write_model(
         **{f"{architecture}.{key}": _value(value) for key, value in settings.items()},
         **(vocabulary or byte_tokenizer()),
     }
-    specs = [TensorSpec(t.name, TENSOR_TYPES[_type(t, type, expert_type)], t.ne) for t in tensors]
-    digest = hashlib.sha256(repr((metadata, specs, tensors)).encode()).hexdigest()[:16]
-    path = _folder() / f"{architecture}-{digest}.gguf"
+    specs = [
+        TensorSpec(t.name, TENSOR_TYPES[_type(t, type, expert_type, types or {})], t.ne)
+        for t in tensors
+    ]
+    digest = hashlib.sha256(repr((metadata, specs, tensors, split_at)).encode()).hexdigest()[:16]
+    name = f"{architecture}-{digest}"
+    if not split_at:
+        return _write_file(_folder() / f"{name}.gguf", metadata, specs, tensors)
+    cut = [tensor.name for tensor in tensors].index(split_at)
+    paths = []
+    for no, part in enumerate((slice(cut), slice(cut, None))):
+        split: Metadata = {
+            "split.no": Value(_U16, struct.pack("<H", no)),
+            "split.count": Value(_U16, struct.pack("<H", 2)),
+            "split.tensors.count": Value(_I32, struct.pack("<i", len(specs))),
+        }
+        path = _folder() / f"{name}-{no + 1:05}-of-00002.gguf"
+        in_file = split if no else metadata | split
+        paths.append(_write_file(path, in_file, specs[part], tensors[part]))
+    return paths[0]
+
+
+def _write_file(
+    path: Path, metadata: Metadata, specs: Sequence[TensorSpec], tensors: Sequence[Tensor]
+) -> Path:
     if path.exists():
         return path
     with path.open("wb") as file:
@@ -203,10 +231,12 @@ def write_model(
     return path
 
 
-def _type(tensor: Tensor, type: str, expert_type: str) -> str:
+def _type(tensor: Tensor, type: str, expert_type: str, types: Mapping[str, str]) -> str:
     if tensor.fixed:
         return "f32"
-    return expert_type if expert_type and "_exps." in tensor.name else type
+    return types.get(tensor.name) or (
+        expert_type if expert_type and "_exps." in tensor.name else type
+    )
 
 
 def _bytes(tensor: Tensor, spec: TensorSpec) -> NDArray[np.uint8]:
