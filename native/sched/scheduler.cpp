@@ -43,13 +43,6 @@ void Scheduler::step_started(std::span<const RequestId> requests) {
   prefetches_.step_started(requests);
 }
 
-std::span<const IssuedExpert> Scheduler::routed(RequestId request, int32_t layer,
-                                                std::span<const int32_t> experts,
-                                                const RouterScores& scores) {
-  const RoutedRequest one{request, experts, scores};
-  return routed(layer, {&one, 1});
-}
-
 std::span<const IssuedExpert> Scheduler::routed(int32_t layer,
                                                 std::span<const RoutedRequest> routed) {
   // Who acquires first must not evict what another is about to hit. This needs no slot that the

@@ -99,10 +99,6 @@ class Scheduler {
   // experts of the first job, then of the next; valid until the next call.
   // REQUIRES: the requests are kRouting; the deadlock rule held at step_started.
   std::span<const IssuedExpert> routed(int32_t layer, std::span<const RoutedRequest> routed);
-  // Of one request.
-  std::span<const IssuedExpert> routed(RequestId request, int32_t layer,
-                                       std::span<const int32_t> experts,
-                                       const RouterScores& scores = {});
 
   // The expert to read next, now in flight; nullopt: none. Missing experts go first, by the fetch
   // order; then predicted ones, at most kMaxPrefetches at a time. Under runahead these wait until

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,14 @@
 namespace runahead::test {
 
 inline constexpr RequestId kA{10}, kB{11}, kC{12};
+
+// A request that was routed by itself.
+inline std::span<const IssuedExpert> route_alone(Scheduler& scheduler, RequestId request,
+                                                 int32_t layer, std::span<const int32_t> experts,
+                                                 const RouterScores& scores = {}) {
+  const RoutedRequest routed{request, experts, scores};
+  return scheduler.routed(layer, {&routed, 1});
+}
 
 struct Bench {
   ExpertCache cache;
@@ -28,7 +37,7 @@ struct Bench {
 
   void start(std::vector<RequestId> requests) { scheduler.step_started(requests); }
   void route(RequestId request, int32_t layer, std::vector<int32_t> experts) {
-    scheduler.routed(request, layer, experts);
+    route_alone(scheduler, request, layer, experts);
   }
   // Of requests that were routed together.
   void route(int32_t layer, const std::vector<std::pair<RequestId, std::vector<int32_t>>>& jobs) {

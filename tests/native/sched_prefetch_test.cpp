@@ -19,7 +19,7 @@ std::vector<float> next_layer(int32_t first, int32_t second) {
 
 void route(Bench& bench, RequestId request, int32_t layer, std::vector<int32_t> experts,
            const std::vector<float>& lookahead) {
-  bench.scheduler.routed(request, layer, experts, {{}, lookahead});
+  route_alone(bench.scheduler, request, layer, experts, {{}, lookahead});
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ TEST_CASE("the true routing overtakes predictions, and joins what is being read"
   const auto group = bench.scheduler.next_group();
   REQUIRE(group);
   bench.scheduler.group_finished(*group, false);
-  const auto issued = bench.scheduler.routed(kA, 1, std::vector<int32_t>{6, 2});
+  const auto issued = route_alone(bench.scheduler, kA, 1, std::vector<int32_t>{6, 2});
   CHECK(issued[0].acquired.outcome == Outcome::kJoined);
   CHECK(issued[1].acquired.outcome == Outcome::kMiss);
   CHECK(bench.fetch() == 102);
@@ -177,7 +177,7 @@ TEST_CASE("a prediction without room does not keep others from being read") {
   const Policy policy = parse_policy("static:1:1/lowest-layer/layer-srtf/lfu/next-router");
   Scheduler scheduler(policy, cache, {3, 8, 2});
   const auto route = [&](RequestId request, int32_t layer, const std::vector<float>& lookahead) {
-    scheduler.routed(request, layer, std::vector<int32_t>{0, 1}, {{}, lookahead});
+    route_alone(scheduler, request, layer, std::vector<int32_t>{0, 1}, {{}, lookahead});
     while (scheduler.n_queued() > 0) {
       scheduler.fetch_finished(scheduler.next_fetch()->id);
     }

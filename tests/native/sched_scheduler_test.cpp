@@ -43,7 +43,7 @@ TEST_CASE("routed tells the outcome of each expert") {
   bench.route(kA, 0, {1, 2});
   bench.scheduler.fetch_finished(bench.scheduler.next_fetch()->id);  // 1 is resident now
   const std::vector<int32_t> experts = {2, 1, 3};
-  const auto issued = bench.scheduler.routed(kB, 0, experts);
+  const auto issued = route_alone(bench.scheduler, kB, 0, experts);
   REQUIRE(issued.size() == 3);
   CHECK(issued[0].acquired.outcome == Outcome::kJoined);
   CHECK(issued[1].acquired.outcome == Outcome::kHit);
@@ -260,7 +260,7 @@ TEST_CASE("a fetch of nobody may finish or fail") {
   bench.cache.set_eviction("lfu");
   other.step_started(Requests{kB});
   const std::vector<int32_t> experts = {1};
-  CHECK(other.routed(kB, 0, experts)[0].acquired.outcome == Outcome::kJoined);
+  CHECK(route_alone(other, kB, 0, experts)[0].acquired.outcome == Outcome::kJoined);
   CHECK(other.n_queued() == 0);  // it is in flight, not queued
   CHECK(other.fetch_failed({0, 2}).empty());
   CHECK(other.fetch_finished({0, 1}));
