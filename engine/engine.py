@@ -299,7 +299,7 @@ class Engine:
         """Emulate another link speed, or stop to."""
         with native.translated():
             self._native.set_link(speed.bytes_per_s)
-        self._mark(f"link {speed}" + (" (emulated)" if speed.emulated else ""))
+        self._mark(f"link {speed.labelled}")
 
     # Looking inside.
 

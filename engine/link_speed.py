@@ -32,5 +32,10 @@ class LinkSpeed(msgspec.Struct, frozen=True):
         """True when reads are slowed down; say so beside every figure."""
         return self.bytes_per_s > 0
 
+    @property
+    def labelled(self) -> str:
+        """As text, saying so when it is emulated."""
+        return f"{self} (emulated)" if self.emulated else str(self)
+
     def __str__(self) -> str:
         return f"{sizes.show(self.bytes_per_s)}/s" if self.emulated else "full"

@@ -15,8 +15,7 @@ def bench_table(report: BenchReport, case: tuple[int, float, int]) -> Table:
     own = [run for run in report.runs if run.case == case]
     policies = [p for p in report.plan.policies if any(run.policy == p for run in own)]
     table = Table(
-        title=f"{requests} requests, cache {cache:.0%}, link {link}"
-        f"{' (emulated)' if link.emulated else ''}",
+        title=f"{requests} requests, cache {cache:.0%}, link {link.labelled}",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, 0, 0, 1),

@@ -68,7 +68,6 @@ def run(args: argparse.Namespace) -> int:
     """Show the demo."""
     out = stdout()
     started = time.monotonic()
-    emulated = " (emulated)" if args.link.emulated else ""
     options = EngineOptions(
         cache=args.cache,
         link=args.link,
@@ -83,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
             out.print("The demo model is tiny: its answers are not to be relied on.")
         out.print(
             f"{visible(engine.model.title)}: {len(DEMO_CHATS)} chats at once,"
-            f" cache {args.cache} of the experts, link {args.link}{emulated}",
+            f" cache {args.cache} of the experts, link {args.link.labelled}",
             markup=False,
         )
         names = list(POLICIES)
@@ -100,11 +99,11 @@ def run(args: argparse.Namespace) -> int:
     one, two = summaries.values()
     if two.tokens_per_s:
         ratio = one.tokens_per_s / two.tokens_per_s
-        out.print(f"{names[0]} / {names[1]}: {ratio:.2f}x tokens/s (link {args.link}{emulated})")
+        out.print(f"{names[0]} / {names[1]}: {ratio:.2f}x tokens/s (link {args.link.labelled})")
     if log is not None:
         from engine.runlog.timeline import write_timeline
 
-        title = f"{names[0]}, link {args.link}{emulated}"
+        title = f"{names[0]}, link {args.link.labelled}"
         write_timeline(records, log / "timeline.png", title=title)
         out.print(f"run log:  {log}", markup=False, soft_wrap=True)
         out.print(f"timeline: {log / 'timeline.png'}", markup=False, soft_wrap=True)
