@@ -16,6 +16,7 @@ from app.application import make_application
 from app.crash_reports import CrashReports
 from app.doorbell import Doorbell, ring
 from app.engine_service import EngineService
+from app.garbage_collector import GarbageCollector
 from app.language import tr
 from app.models.library import ModelLibrary
 from app.settings.finish_move import finish_move
@@ -33,6 +34,8 @@ def open_window(files: Sequence[Path] = ()) -> int:
     app = make_application()
     restarts = False
     with ExitStack() as ending:  # what is below ends in the opposite order
+        collector = GarbageCollector()
+        ending.callback(collector.close)
         settings = Settings(folders.settings_file())
         ending.callback(settings.close)
         theme = Theme(settings.get("theme"), settings.get("font_size"))

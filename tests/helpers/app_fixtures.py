@@ -10,9 +10,10 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from PySide6.QtWidgets import QApplication
 
+from app.garbage_collector import GarbageCollector
 from tests.helpers.widgets import delete_all, delete_widgets
 
-__all__ = ["home", "no_widget_outlives_its_test", "nothing_outlives_the_tests"]
+__all__ = ["home", "collector", "no_widget_outlives_its_test", "nothing_outlives_the_tests"]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -21,10 +22,19 @@ def nothing_outlives_the_tests(qapp: QApplication) -> Iterator[None]:
     delete_all()
 
 
+@pytest.fixture(scope="session")
+def collector(qapp: QApplication) -> Iterator[GarbageCollector]:
+    """As in the app: what widgets are left in cycles is never deleted in another thread."""
+    collector = GarbageCollector()
+    yield collector
+    collector.close()
+
+
 @pytest.fixture(autouse=True)
-def no_widget_outlives_its_test(qapp: QApplication) -> Iterator[None]:
+def no_widget_outlives_its_test(collector: GarbageCollector) -> Iterator[None]:
     yield
     delete_widgets()
+    collector.collect()
 
 
 @pytest.fixture(autouse=True)
