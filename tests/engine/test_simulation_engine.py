@@ -4,6 +4,10 @@ The engine's link is so slow beside its compute, and read by one reader, that th
 does not depend on how long anything takes exactly; in virtual time it is the same. Only where a
 busy machine kept a thread waiting may it be another. The trace tells where that was, by
 tests/helpers/time_order.py; what was decided before is compared.
+
+Policies that prefetch are left out: the reader that ends the last read of a layer wakes the engine
+thread, which mostly takes its processor before it has begun the prefetch that the simulator begins
+at that moment. Up to the first such moment their decisions are the same, too.
 """
 
 from collections.abc import Callable
