@@ -84,8 +84,8 @@ _LOOKS = {
     ordered("fifo", "global-srtf"): _Look("oldest first, global SRTF", RED, "d"),
 }
 # By the number of groups.
-_STATIC_COLOURS = {1: INK, 2: PINK, 3: GREEN, 4: ORANGE, 5: "#b2a200", 6: GREY}
-_STATIC_MARKERS = {1: "s", 2: "X", 3: "P", 4: "^", 5: "h", 6: "v"}
+_STATIC_COLOURS = {1: INK, 2: "#7b4fa3", 3: GREEN, 4: ORANGE, 5: "#b2a200", 6: GREY}
+_STATIC_MARKERS = {1: "s", 2: ">", 3: "P", 4: "^", 5: "h", 6: "v"}
 
 
 def look(policy: str) -> _Look:

@@ -44,6 +44,15 @@ def test_every_figure_draws_with_table_and_sentence(figure: StudyFigure, scope: 
     assert rows[0] == list(drawn.table.columns) and len(rows) == len(drawn.table.rows) + 1
 
 
+@pytest.mark.parametrize("scope", [QUICK, FULL, simulated(FULL)], ids=["quick", "full", "sim"])
+@pytest.mark.parametrize("figure", FIGURES, ids=IDS)
+def test_no_two_lines_of_a_picture_look_alike(figure: StudyFigure, scope: Scope) -> None:
+    for axes in figure.draw(data_of(scope)).picture.axes:
+        named = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+        looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in named}
+        assert len(looks) == len(named)
+
+
 @pytest.mark.parametrize("figure", FIGURES, ids=IDS)
 def test_every_figure_draws_from_part_of_its_runs_or_says_what_is_missing(
     figure: StudyFigure,
