@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from app.garbage_collector import GarbageCollector
 from tests.helpers.widgets import delete_all, delete_widgets
 
-__all__ = ["home", "collector", "no_widget_outlives_its_test", "nothing_outlives_the_tests"]
+__all__ = ["collector", "home", "no_widget_outlives_its_test", "nothing_outlives_the_tests"]
 
 
 @pytest.fixture(scope="session", autouse=True)
