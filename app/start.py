@@ -1,6 +1,5 @@
 """open_window(): the start of the app, in the order in which it happens, and its end."""
 
-import gc
 import os
 import signal
 import sys
@@ -79,7 +78,7 @@ def open_window(files: Sequence[Path] = ()) -> int:
         if files:
             window.add_models(files)
         QTimer.singleShot(0, library.look)  # after the first frame
-        QTimer.singleShot(0, _spare_the_collector)
+        QTimer.singleShot(0, collector.leave_out_what_is_there)
         code = app.exec()
         window.close()  # where something else has ended the event loop
         restarts = window.restarts
@@ -87,12 +86,6 @@ def open_window(files: Sequence[Path] = ()) -> int:
     if restarts:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     return code
-
-
-def _spare_the_collector() -> None:
-    """Leave out what lives as long as the window: full collections would stop it for tens of ms."""
-    gc.collect()
-    gc.freeze()
 
 
 def _end_on_signals(window: MainWindow) -> None:
