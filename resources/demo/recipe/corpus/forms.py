@@ -1,22 +1,28 @@
 """Reads the tables and forms in data/.
 
-A table has a header and one row per line, cells parted by `|`; a cell with `;` is a list.
+A table has a header and one row per line, cells parted by ` | `; a cell with `;` is a list.
 Forms are sections, `## name`, of lines that open with one of
     ?  a question that names what it is about
     ~  the same asked about what was just spoken of
-    =  an answer
+    !  what is asked as a clause, which data/frames.forms makes questions of
+    >  the same asked about another one
+    =  an answer, which stands alone
     +  a sentence that adds to an answer, about "they" or "it"
 Lines that open with `#` and a space are remarks.
 """
 
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from random import Random
 
-from recipe.corpus.grammar import Value
+from recipe.corpus.grammar import Value, expand
 
 DATA = Path(__file__).parent / "data"
 Row = dict[str, Value]
+# Between cells; inside of a choice, [one|another], the bar has no space around it.
+_BAR = re.compile(r"\s\|(?=\s|$)")
 
 
 @dataclass
@@ -26,6 +32,8 @@ class Section:
     name: str
     questions: list[str] = field(default_factory=list)
     follow_ups: list[str] = field(default_factory=list)
+    clauses: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
     additions: list[str] = field(default_factory=list)
 
@@ -34,6 +42,8 @@ class Section:
         return {
             "?": self.questions,
             "~": self.follow_ups,
+            "!": self.clauses,
+            ">": self.others,
             "=": self.answers,
             "+": self.additions,
         }[mark]
@@ -47,7 +57,7 @@ def _lines(name: str) -> list[str]:
 @cache
 def table(name: str) -> tuple[Row, ...]:
     """The rows of data/`name`; empty cells are left out. Raises ValueError if one is ragged."""
-    header, *lines = ([cell.strip() for cell in line.split("|")] for line in _lines(name))
+    header, *lines = ([cell.strip() for cell in _BAR.split(line)] for line in _lines(name))
     rows = []
     for cells in lines:
         if len(cells) != len(header):
@@ -78,8 +88,42 @@ def sections(name: str) -> tuple[Section, ...]:
         mark, _, rest = line.partition(" ")
         if mark == "##":
             found.append(Section(rest.strip()))
-        elif mark in {"?", "~", "=", "+"} and found:
+        elif mark in {"?", "~", "!", ">", "=", "+"} and found:
             found[-1].list_for(mark).append(rest.strip())
         else:
             raise ValueError(f"{name}: no mark: {line}")
     return tuple(found)
+
+
+def section_of(name: str, section: str) -> Section:
+    """The section called `section` of data/`name`. Raises StopIteration if there is none."""
+    return next(s for s in sections(name) if s.name == section)
+
+
+def items(value: Value) -> tuple[str, ...]:
+    """The values of a cell, be it a list or not."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def text(value: Value) -> str:
+    """The value of a cell that is no list."""
+    assert isinstance(value, str)
+    return value
+
+
+def framed(clause: str, rng: Random, brief: bool = True) -> str:
+    """A question or wish that has `clause` in it; `brief` if it may ask for one sentence."""
+    forms = section_of("frames.forms", "plain").questions
+    if brief and rng.random() < 0.15:
+        forms = section_of("frames.forms", "brief").questions
+    return expand(rng.choice(forms), rng, {"clause": clause})
+
+
+def is_brief(question: str) -> bool:
+    """Whether one sentence is asked for."""
+    return any(words in question for words in ("one sentence", "briefly", "in short", "Briefly"))
+
+
+def one_sentence(forms: list[str]) -> list[str]:
+    """Those of `forms` that are one sentence, or all where none is."""
+    return [form for form in forms if not any(end in form for end in (". ", "! ", "? "))] or forms

@@ -18,7 +18,7 @@ IRREGULAR = {
     **{"knife": "knives", "wolf": "wolves", "shelf": "shelves", "loaf": "loaves", "life": "lives"},
     **{"calf": "calves", "half": "halves", "scarf": "scarves", "thief": "thieves", "wife": "wives"},
     **{"elf": "elves", "potato": "potatoes", "tomato": "tomatoes", "hero": "heroes"},
-    **{"echo": "echoes", "cactus": "cacti", "sheep": "sheep", "fish": "fish", "deer": "deer"},
+    **{"echo": "echoes", "cactus": "cacti", "sheep": "sheep", "trout": "trout", "deer": "deer"},
     **{"moose": "moose", "salmon": "salmon", "reindeer": "reindeer", "bison": "bison"},
     **{"mango": "mangoes", "volcano": "volcanoes", "hoof": "hooves", "squid": "squid"},
 }
@@ -30,10 +30,14 @@ _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 
 
 def plural(noun: str) -> str:
-    """The plural of a noun; of a compound, the plural of its last word."""
+    """The plural of a noun; of a compound, that of its head: pieces of wood, polar bears."""
+    if found := re.search(r" (of|to|for|from|that) ", noun):
+        return plural(noun[: found.start()]) + noun[found.start() :]
     head, _, last = noun.rpartition(" ")
     if last in IRREGULAR:
         made = IRREGULAR[last]
+    elif last.endswith("fish"):
+        made = last
     elif re.search(r"(s|x|z|ch|sh)$", last):
         made = last + "es"
     elif re.search(r"[^aeiou]y$", last):
@@ -69,10 +73,15 @@ def slots(template: str) -> set[str]:
 
 
 def expand(
-    template: str, rng: Random, values: Mapping[str, Value] | None = None, subject: str = "it"
+    template: str,
+    rng: Random,
+    values: Mapping[str, Value] | None = None,
+    subject: str = "it",
+    capital: bool = True,
 ) -> str:
     """One text that `template` stands for. `subject` replaces `@`.
 
+    It begins with a capital, as each of its sentences does, unless not `capital`.
     Raises KeyError for a slot without a value.
     """
     known = values or {}
@@ -95,4 +104,4 @@ def expand(
     text = text.replace("@", subject)
     text = re.sub(r" +", " ", text).strip()
     text = re.sub(r" ([.,!?])", r"\1", text).replace("\\n", "\n")
-    return capitalise(text)
+    return capitalise(text) if capital else text

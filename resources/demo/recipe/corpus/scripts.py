@@ -2,7 +2,7 @@
 
 from random import Random
 
-from recipe.corpus.forms import Section, names, sections
+from recipe.corpus.forms import Section, framed, is_brief, names, one_sentence, sections
 from recipe.corpus.grammar import Value, expand
 from recipe.corpus.turn import Exchange, Thread
 
@@ -37,11 +37,24 @@ class ScriptTopic:
     def exchange(self, section: Section, rng: Random, follows: bool) -> Exchange:
         """One exchange of `section`."""
         asked = section.follow_ups if follows and section.follow_ups else section.questions
-        form = rng.choice(asked)
-        wording = f"{'~' if asked is section.follow_ups else '?'}{asked.index(form)}"
-        values: dict[str, Value] = {"person": rng.choice(names("women") + names("men"))}
-        answer = expand(rng.choice(section.answers), rng, values)
-        if section.additions and rng.random() < 0.4:
-            answer += " " + expand(rng.choice(section.additions), rng, values)
-        key = f"{self.name}/{section.name}/{wording}"
-        return Exchange(key, expand(form, rng, values), answer)
+        values: dict[str, Value] = {
+            "person": rng.choice(names("women") + names("men")),
+            "pet": rng.choice(names("pets")),
+        }
+        if section.clauses and rng.random() < 0.3:
+            form = rng.choice(section.clauses)
+            wording = f"!{section.clauses.index(form)}"
+            question = framed(expand(form, rng, values, capital=False), rng)
+        else:
+            form = rng.choice(asked)
+            wording = f"{'~' if asked is section.follow_ups else '?'}{asked.index(form)}"
+            question = expand(form, rng, values)
+        brief = is_brief(question)
+        forms = one_sentence(section.answers) if brief else section.answers
+        answer = expand(rng.choice(forms), rng, values)
+        if section.additions and not brief and rng.random() < 0.4:
+            added = expand(rng.choice(section.additions), rng, values)
+            # What is added must neither say the same again nor ask a second question.
+            if added not in answer and not ("?" in added and "?" in answer):
+                answer += " " + added
+        return Exchange(f"{self.name}/{section.name}/{wording}", question, answer)

@@ -6,6 +6,7 @@ from random import Random
 OPENINGS = (
     *("Hi, ", "Hello! ", "Hey, ", "Please: ", "Quick question: ", "A question: ", "So, ", "OK, "),
     *("Hi! ", "Hey! ", "Hello, ", "I have a question. ", "Excuse me, ", "Tell me, ", "Well, "),
+    *("Good morning! ", "A simple question: ", "Sorry, ", "Let me ask: ", "One thing: ", "Hm, "),
 )
 CLOSINGS = (" Please.", " Thanks!", " Thank you.", " I am curious.", " I would like to know.")
 NEXT = ("And ", "OK, ", "Thanks! ", "Nice! ", "Great, ", "I see. ", "Cool! ", "Now ", "Oh! ")
@@ -24,7 +25,8 @@ def _lower_first(text: str) -> str:
 
 def _with_typo(text: str, rng: Random) -> str:
     words = text.split(" ")
-    long = [i for i, word in enumerate(words) if len(word) > 4 and word.isalpha()]
+    # Names are spelled as they are, for answers repeat them.
+    long = [i for i, w in enumerate(words) if len(w) > 4 and w.isalpha() and w.islower()]
     if not long:
         return text
     i = rng.choice(long)
@@ -41,7 +43,8 @@ def typed(text: str, rng: Random, follows: bool = False) -> str:
     """`text` as someone may type it; `follows` if it is not the first message."""
     proper = re.match(r"[A-Z][a-z]+", text) and not re.match(
         r"(What|Where|Which|Who|How|When|Why|Do|Does|Is|Are|Can|Could|Tell|Give|Name|I|Please|"
-        r"Write|Describe|Say|Show|List|Make|Would|Will|Should|Count|Use|Explain|Have|Did)\b",
+        r"Write|Describe|Say|Show|List|Make|Would|Will|Should|Count|Use|Explain|Have|Did|Any|"
+        r"Remind|Compare|Invent|My|For|Was|Were|Am|Tell|Help)\b",
         text,
     )
     roll = rng.random()
