@@ -2,7 +2,7 @@
 
 from random import Random
 
-from recipe.corpus.forms import table
+from recipe.corpus.forms import items, table
 from recipe.corpus.grammar import expand, join
 from recipe.corpus.turn import Exchange, Thread
 
@@ -17,12 +17,17 @@ ASKED = (
     "Please name {count} {name}.",
     "I need {count} {name}.",
     "Can you give me {count} {name}?",
+    "Could you name {count} {name} for me?",
+    "I was wondering whether you can name {count} {name}.",
+    "{count} {name}, please.",
+    "{count} different {name}?",
     "Which {name} do you know?",
     "Name some {name}.",
     "Do you know any {name}?",
     "Give me examples of {name}.",
     "What are some {name}?",
     "List some {name}.",
+    "Some examples of {name}, please.",
 )
 MORE = (
     "Another one, please.",
@@ -32,12 +37,14 @@ MORE = (
     "Name one more.",
     "And one more?",
 )
+MORE_OF = ("Name {count} more.", "{count} more, please.", "And {count} others?")
 ANSWERS = (
     "{list}.",
     "[Sure|Of course|Gladly]: {list}.",
     "Here are {count}: {list}.",
     "I can name {list}.",
-    "{count} {name} are {list}.",
+    "Here are {count} {name}: {list}.",
+    "{list} are {name}.",
     "[How about|What about] {list}?",
 )
 ANSWERS_MORE = ("{item}.", "[Sure|Of course]: {item}.", "Another one: {item}.", "How about {item}?")
@@ -49,21 +56,29 @@ class ListTopic:
     name = "lists"
 
     def thread(self, rng: Random) -> Thread:
-        """A list, and at times one item more, which is new."""
+        """A list, and at times more of it, which is new."""
         row = rng.choice(table("lists.table"))
-        name, items = row["name"], row["items"]
-        assert isinstance(items, tuple)
-        count = min(rng.choice((2, 3, 3, 3, 4, 5)), len(items))
-        chosen = rng.sample(items, count)
+        name = row["name"]
+        left = rng.sample(items(row["items"]), len(items(row["items"])))
+        count = min(rng.choice((2, 3, 3, 3, 4, 5)), len(left))
+        chosen, left = left[:count], left[count:]
         form = rng.choice(ASKED)
         values = {"name": name, "count": COUNTS[count], "list": join(chosen)}
         key = f"lists/{name}/{count if '{count}' in form else '-'}/{ASKED.index(form)}"
         answer = expand(rng.choice(ANSWERS), rng, values)
         found = [Exchange(key, expand(form, rng, values), answer)]
-        left = [item for item in items if item not in chosen]
         while left and len(found) < 3 and rng.random() < 0.35:
-            item = left.pop(rng.randrange(len(left)))
-            form = rng.choice(MORE)
-            answer = expand(rng.choice(ANSWERS_MORE), rng, {"item": item})
-            found.append(Exchange(f"lists/{name}/more/{MORE.index(form)}", form, answer))
+            count = rng.choice((2, 3))
+            if len(left) > count and rng.random() < 0.3:
+                chosen, left = left[:count], left[count:]
+                values = {"count": COUNTS[count], "item": join(chosen)}
+                form = rng.choice(MORE_OF)
+                answer = expand(rng.choice(ANSWERS_MORE[:2]), rng, values)
+                key = f"lists/{name}/more {count}/{MORE_OF.index(form)}"
+            else:
+                values = {"item": left.pop()}
+                form = rng.choice(MORE)
+                answer = expand(rng.choice(ANSWERS_MORE), rng, values)
+                key = f"lists/{name}/more/{MORE.index(form)}"
+            found.append(Exchange(key, expand(form, rng, values), answer))
         return found
