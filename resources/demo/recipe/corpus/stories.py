@@ -2,14 +2,18 @@
 
 from random import Random
 
-from recipe.corpus.forms import names, sections, table
-from recipe.corpus.grammar import Value, article, expand
+from recipe.corpus.forms import Row, Section, names, sections, table, text
+from recipe.corpus.grammar import Value, article, capitalise, expand
 from recipe.corpus.turn import Exchange, Thread
 
 SHE = {"girl", "princess"}
 HE = {"boy", "wizard", "sailor"}
 # Parts that tell what a row of troubles.table says.
 TROUBLE_PARTS = ("trouble", "solve", "again", "second")
+# How much of a story is asked for: of anyone, of a hero, of a hero with a name and at times more.
+ASKED = (("any", 0.25), ("hero", 0.3), ("named", 0.3), ("plot", 0.15))
+# What may be asked after a story.
+BACK = ("who", "where", "help", "matter")
 
 
 class StoryTopic:
@@ -18,32 +22,45 @@ class StoryTopic:
     name = "stories"
 
     def thread(self, rng: Random) -> Thread:
-        """A story, at times followed by another."""
-        found = [self._exchange(rng, follows=False)]
-        while len(found) < 3 and rng.random() < 0.3:
-            found.append(self._exchange(rng, follows=True))
-        return found
+        """A story, at times followed by questions about it or by another."""
+        found, values = self._exchange(rng, follows=False)
+        thread = [found]
+        while len(thread) < 4 and rng.random() < 0.35:
+            if rng.random() < 0.6:
+                thread += self._asked_back(rng, values, rng.choice((1, 1, 2)))
+            else:
+                found, values = self._exchange(rng, follows=True)
+                thread.append(found)
+        return thread
 
-    def _exchange(self, rng: Random, follows: bool) -> Exchange:
-        parts = {s.name: s for s in sections("stories.forms")}
+    def _exchange(self, rng: Random, follows: bool) -> tuple[Exchange, dict[str, Value]]:
+        parts = _parts()
+        kinds = ("any", "hero", "named") if follows else tuple(kind for kind, _ in ASKED)
+        asked = rng.choices(kinds, [weight for kind, weight in ASKED if kind in kinds])[0]
         hero, helper = rng.sample(names("heroes"), 2)
-        any_hero = rng.random() < 0.4
-        asked = parts["any" if any_hero else "hero"]
-        forms = asked.follow_ups if follows else asked.questions
-        form = rng.choice(forms)
         trouble, second = rng.sample(table("troubles.table"), 2)
-        again = {"again": second["trouble"], "second": second["solve"]}
-        place = rng.choice(names("places"))
-        values = self._cast(rng, hero, helper, place) | trouble | again
-        short = any(word in form for word in ("short", "little", "bedtime"))
-        long = "long" in form or (not short and rng.random() < 0.3)
-        story = self.story(rng, values, long)
+        values = self._cast(rng, hero, helper) | _told(trouble, second)
+        forms = parts[asked].follow_ups if follows else parts[asked].questions
+        form = rng.choice(forms)
+        wanted = expand(form.replace("{plot}", text(trouble["plot"])), rng, values)
+        short = any(word in wanted.lower() for word in ("short", "little", "bedtime", "tiny"))
+        story = self.story(rng, values, "long" in wanted or (not short and rng.random() < 0.3))
+        about = {"any": "-", "hero": hero}.get(asked, f"{hero} {values['name']}")
         wording = f"{'~' if follows else '?'}{forms.index(form)}"
-        key = f"stories/{trouble['key']}/{'-' if any_hero else hero}/{wording}"
-        return Exchange(key, expand(form, rng, values), story)
+        return Exchange(f"stories/{trouble['key']}/{about}/{wording}", wanted, story), values
+
+    def _asked_back(self, rng: Random, values: dict[str, Value], count: int) -> Thread:
+        thread = []
+        for part in rng.sample(BACK, count):
+            section = _parts()[part]
+            form = rng.choice(section.follow_ups)
+            key = f"stories/{part}/{values['name']}/~{section.follow_ups.index(form)}"
+            answer = expand(rng.choice(section.answers), rng, _whole(values))
+            thread.append(Exchange(key, expand(form, rng, values), answer))
+        return thread
 
     @staticmethod
-    def _cast(rng: Random, hero: str, helper: str, place: str) -> dict[str, Value]:
+    def _cast(rng: Random, hero: str, helper: str) -> dict[str, Value]:
         she = hero in SHE or (hero not in HE and rng.random() < 0.5)
         trait = rng.choice(names("traits"))
         return {
@@ -55,13 +72,12 @@ class StoryTopic:
             "him": "her" if she else "him",
             "his": "her" if she else "his",
             "helper": helper,
-            "place": place,
+            "place": rng.choice(names("places")),
         }
 
     @staticmethod
     def story(rng: Random, values: dict[str, Value], long: bool) -> str:
         """Four to ten sentences."""
-        parts = {s.name: s.answers for s in sections("stories.forms")}
         order = ["opening", "custom", "trouble", "feeling", "try", "helper", "solve", "end"]
         if rng.random() < 0.35:
             order.append("moral")
@@ -72,10 +88,23 @@ class StoryTopic:
             told[told.index("end") : told.index("end")] = ["again", "second"]
         story = []
         for part in told:
-            form = rng.choice(parts[part])
+            form = rng.choice(_parts()[part].answers)
             if part in TROUBLE_PARTS:
-                what = values[part]
-                assert isinstance(what, str)
-                form = form.replace("{what}", what)
+                form = form.replace("{what}", text(values[part]))
             story.append(expand(form, rng, values))
         return " ".join(story)
+
+
+def _parts() -> dict[str, Section]:
+    return {section.name: section for section in sections("stories.forms")}
+
+
+def _told(trouble: Row, second: Row) -> Row:
+    again = {"again": second["trouble"], "second": second["solve"]}
+    return {**trouble, **again}
+
+
+def _whole(values: dict[str, Value]) -> dict[str, Value]:
+    """`values` with the trouble as a sentence of its own."""
+    found = expand(text(values["trouble"]), Random(0), values, capital=False)
+    return values | {"what": found, "What": capitalise(found)}
