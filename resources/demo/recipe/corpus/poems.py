@@ -16,6 +16,10 @@ ASKED = (
     "I would like a poem about {subject}.",
     "Do you know a poem about {subject}?",
     "Make a rhyme about {subject}.",
+    "Could you write a little poem about {subject}?",
+    "I was wondering whether you know a poem about {subject}.",
+    "My daughter wants a poem about {subject}.",
+    "A few lines about {subject} that rhyme, please.",
     "Write a two-line poem about the item.\n\n{subject}",
 )
 ASKED_ANY = (
@@ -50,7 +54,8 @@ class PoemTopic:
             about = rng.random() < 0.7
             forms = (NEXT_ONE if about else NEXT_ANY) if found else (ASKED if about else ASKED_ANY)
             form = rng.choice(forms)
-            couplets = rng.sample(section.answers, rng.choice((1, 2)))
+            count = 1 if "two-line" in form else rng.choice((1, 2))
+            couplets = rng.sample(section.answers, count)
             # A line break is all that parts two couplets.
             poem = "\n".join(expand(c, rng).replace(" / ", "\n") for c in couplets)
             key = f"poems/{section.name if about else '-'}/{forms is NEXT_ANY}{forms.index(form)}"
