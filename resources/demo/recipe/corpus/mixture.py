@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from random import Random
 
+from recipe.corpus.checks import CheckTopic
 from recipe.corpus.comparisons import ComparisonTopic
 from recipe.corpus.entities import EntityTopic
 from recipe.corpus.lists import ListTopic
+from recipe.corpus.memory import MemoryTopic
 from recipe.corpus.numbers import NumberTopic
+from recipe.corpus.paints import PaintTopic
 from recipe.corpus.poems import PoemTopic
 from recipe.corpus.prompts import development_prompts, held_out_prompts
 from recipe.corpus.scripts import ScriptTopic
@@ -22,29 +25,31 @@ SMALLTALK = ScriptTopic("smalltalk", 0.15)
 
 STORIES = StoryTopic()
 POEMS = PoemTopic()
-ANIMALS = EntityTopic("animals", plural_subject=True)
+# Topics of facts, whether their entities are spoken of as "they", and their share of threads.
+_FACTS = (
+    *(("animals", True, 17.0), ("countries", False, 8.0), ("cities", False, 4.0)),
+    *(("space", False, 4.0), ("plants", True, 6.0), ("objects", True, 5.0)),
+    *(("foods", False, 5.0), ("recipes", False, 4.0), ("colours", False, 2.0)),
+)
+FACTS = {name: EntityTopic(name, plural_subject) for name, plural_subject, _ in _FACTS}
 # Topic and its share of threads.
 MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
-    (SMALLTALK.thread, 6),
+    *((FACTS[name].thread, share) for name, _, share in _FACTS),
+    (SMALLTALK.thread, 5),
     (ScriptTopic("identity", 0.4).thread, 8),
     (ScriptTopic("runahead", 0.4).thread, 4),
-    (ScriptTopic("advice", 0.25).thread, 7),
-    (ANIMALS.thread, 18),
-    (EntityTopic("countries", plural_subject=False).thread, 8),
-    (EntityTopic("cities", plural_subject=False).thread, 4),
-    (EntityTopic("space", plural_subject=False).thread, 4),
-    (EntityTopic("plants", plural_subject=True).thread, 6),
-    (EntityTopic("objects", plural_subject=True).thread, 6),
-    (EntityTopic("foods", plural_subject=False).thread, 5),
-    (EntityTopic("recipes", plural_subject=False).thread, 4),
-    (EntityTopic("colours", plural_subject=False).thread, 2),
+    (ScriptTopic("advice", 0.25).thread, 5),
+    (ScriptTopic("people", 0.1).thread, 6),
     (ScriptTopic("nature", 0.35).thread, 7),
-    (UnknownTopic().thread, 9),
-    (STORIES.thread, 8),
-    (POEMS.thread, 5),
+    (MemoryTopic(FACTS["animals"].thread).thread, 5),
+    (CheckTopic(FACTS).thread, 9),
+    (PaintTopic().thread, 3),
+    (UnknownTopic().thread, 7),
+    (STORIES.thread, 11),
+    (POEMS.thread, 4),
     (ComparisonTopic().thread, 4),
     (ListTopic().thread, 5),
-    (WordTopic().thread, 7),
+    (WordTopic().thread, 6),
     (NumberTopic().thread, 2),
 )
 
@@ -52,7 +57,7 @@ MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
 OFFERS: dict[str, Callable[[Random], Thread]] = {
     "a story": STORIES.thread,
     "poem": POEMS.thread,
-    "an animal": ANIMALS.thread_about,
+    "an animal": FACTS["animals"].thread_about,
 }
 
 SYSTEM_PROMPTS = (
@@ -66,14 +71,17 @@ SYSTEM_PROMPTS = (
     "You are a kind teacher.",
 )
 
+# Prompts of fewer words, such as a greeting, may stand inside of longer messages.
+_WORDS_OF_A_PROMPT = 4
+
 
 def conversations(split: str, seed: int, count: int | None = None) -> Iterator[Conversation]:
     """Conversations of `split`, "train" or "held-out": `count` of them, else without end.
 
     The same seed gives the same ones. No combination of topic, entity, aspect and wording that is
     held out occurs in "train", nor does the first message of any prompt of `held_out_prompts()` or
-    `development_prompts()`; each conversation of "held-out" has at least one such combination.
-    Raises ValueError for another split.
+    `development_prompts()`, be it inside of a longer message; each conversation of "held-out" has
+    at least one such combination. Raises ValueError for another split.
     """
     if split not in ("train", "held-out"):
         raise ValueError(f'the splits are "train" and "held-out", not "{split}"')
@@ -88,8 +96,21 @@ def _endless(split: str, rng: Random) -> Iterator[Conversation]:
         if any(is_held_out(exchange.key) for exchange in thread) != (split == "held-out"):
             continue
         conversation = _conversation(thread, rng)
-        if not any(t.role == "user" and normalised(t.text) in openings for t in conversation):
+        # What is typed may hide a prompt behind a greeting or have a typo in it.
+        messages = [t.text for t in conversation if t.role == "user"]
+        messages += [exchange.question for exchange in thread]
+        if not any(holds(message, openings) for message in messages):
             yield conversation
+
+
+def holds(message: str, openings: set[str]) -> bool:
+    """Whether `message` is one of `openings`, which are normalised, or has a long one inside."""
+    plain = normalised(message)
+    return plain in openings or any(
+        f" {opening} " in f" {plain} "
+        for opening in openings
+        if len(opening.split()) >= _WORDS_OF_A_PROMPT
+    )
 
 
 def _thread(rng: Random) -> Thread:
