@@ -1,9 +1,12 @@
 """How the demo model is made: nothing old passes for new, and the card says what was found."""
 
 import json
+import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,6 +14,17 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "resources" / "demo"))
 
 from recipe.card import card
+from recipe.corpus import Turn, conversations
+from recipe.corpus.checks import CheckTopic
+from recipe.corpus.comparisons import ComparisonTopic
+from recipe.corpus.forms import names, table
+from recipe.corpus.grammar import plural
+from recipe.corpus.lists import ListTopic
+from recipe.corpus.memory import MemoryTopic
+from recipe.corpus.mixture import FACTS, holds
+from recipe.corpus.split import normalised
+from recipe.corpus.stories import StoryTopic
+from recipe.corpus.turn import Exchange, Thread
 from recipe.evaluate import share_of_trigram
 from recipe.made_of import RECIPE, StaleFolderError, check, claim, digest
 
@@ -127,3 +141,114 @@ def test_the_card_says_what_a_reader_found() -> None:
         "A reader found 1 of 1 at temperature 0 and 0 of 1 at temperature 0.7 grammatical and on"
         " topic." in text
     )
+
+
+def talks(make: Callable[[Random], Thread], count: int = 400) -> list[Exchange]:
+    rng = Random(5)
+    return [exchange for _ in range(count) for exchange in make(rng)]
+
+
+@pytest.fixture(scope="module")
+def said() -> list[Turn]:
+    return [turn for c in conversations("train", 11, 1500) for turn in c]
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_an_answer_about_an_entity_stands_alone(name: str) -> None:
+    for exchange in talks(FACTS[name].thread):
+        opening = r"^((Gladly|Sure|Of course|With pleasure)!|There is more\.) "
+        opened = re.sub(opening, "", exchange.answer)
+        assert not re.match(r"(Also|They) ", opened), exchange.answer
+        assert not opened.startswith(("Also,", "And "))
+
+
+def test_no_answer_says_twice_that_it_knows(said: list[Turn]) -> None:
+    for turn in said:
+        assert turn.text.count("I know that ") < 2
+        assert turn.text.count("Also, ") < 2
+        assert turn.text.count("Get well soon") < 2
+
+
+def test_a_list_holds_no_item_twice(said: list[Turn]) -> None:
+    for turn in said:
+        if turn.role == "assistant":
+            for sentence in re.split(r"[.!?:]", turn.text):
+                if re.fullmatch(r"[\w' ]+(, [\w' ]+)+ and [\w' ]+", sentence):
+                    listed = re.split(r", | and ", sentence.lower())
+                    assert len(listed) == len(set(listed)), sentence
+
+
+def test_more_of_a_list_is_new() -> None:
+    rng = Random(6)
+    for _ in range(300):
+        thread = ListTopic().thread(rng)
+        text = " ".join(exchange.answer.lower() for exchange in thread)
+        row = next(r for r in table("lists.table") if f"/{r['name']}/" in thread[0].key)
+        for item in row["items"]:
+            others = [i for i in row["items"] if i != item and item.lower() in i.lower()]
+            assert others or len(re.findall(rf"\b{item.lower()}\b", text)) < 2, text
+
+
+def test_the_hero_of_a_story_has_the_name_that_was_asked_for() -> None:
+    n_named = 0
+    for exchange in talks(StoryTopic().thread):
+        asked = re.search(r"(?:called|named) ([A-Z][a-z]+)", exchange.question)
+        if asked:
+            n_named += 1
+            assert asked[1] in exchange.answer
+            known = {*names("women"), *names("men")}
+            assert known & set(re.findall(r"\w+", exchange.answer)) == {asked[1]}
+    assert n_named > 50
+
+
+def test_what_is_told_is_remembered_and_what_is_not_told_is_not_known() -> None:
+    rng = Random(7)
+    for _ in range(200):
+        thread = MemoryTopic(FACTS["animals"].thread).thread(rng)
+        told: dict[str, str] = {}
+        for exchange in thread:
+            topic, group, value, form = exchange.key.split("/", 3)
+            if topic == "memory" and form.startswith("?"):
+                told[group] = value
+            elif topic == "memory":
+                assert (told[group] in exchange.answer) == (value != "-") if group in told else (
+                    "You have not told" in exchange.answer or "I do not know" in exchange.answer
+                )
+
+
+def test_a_comparison_is_answered_with_the_word_of_the_question() -> None:
+    for exchange in talks(ComparisonTopic().thread):
+        word = re.search(r"\b(bigger|smaller|larger|heavier|lighter|longer)\b", exchange.question)
+        if word and not exchange.answer.startswith("No"):
+            assert word[1] in exchange.answer
+
+
+def test_yes_and_no_are_about_as_frequent() -> None:
+    answers = [e.answer.split(",")[0] for e in talks(CheckTopic(FACTS).thread, 1000)]
+    assert {"Yes", "No"} >= set(answers)
+    assert 0.42 < answers.count("Yes") / len(answers) < 0.58
+
+
+def test_paints_make_the_same_in_either_order() -> None:
+    mixed = {frozenset((r["one"], r["two"])) for r in table("paints.table")}
+    assert len(mixed) == len(table("paints.table"))
+
+
+def test_where_food_comes_from_is_a_sentence() -> None:
+    for row in table("foods.table"):
+        assert re.match(r"(grows?|comes?|(is|are) made) ", str(row["origin"]))
+
+
+def test_a_prompt_inside_of_a_message_is_found() -> None:
+    openings = {normalised("Which birds sleep in trees?"), normalised("Hi")}
+    assert holds("Hello! which birds sleep in trees", openings)
+    assert holds("hi!", openings)
+    assert not holds("Hi, which birds sleep?", openings)
+
+
+@pytest.mark.parametrize(
+    ("noun", "expected"),
+    [("goldfish", "goldfish"), ("piece of furniture", "pieces of furniture"), ("fish", "fish")],
+)
+def test_plurals_of_fish_and_of_compounds(noun: str, expected: str) -> None:
+    assert plural(noun) == expected
