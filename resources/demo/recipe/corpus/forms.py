@@ -125,5 +125,13 @@ def is_brief(question: str) -> bool:
 
 
 def one_sentence(forms: list[str]) -> list[str]:
-    """Those of `forms` that are one sentence, or all where none is."""
-    return [form for form in forms if not any(end in form for end in (". ", "! ", "? "))] or forms
+    """Those of `forms` that are one sentence, or where none is, the first sentences of all."""
+    short = [form for form in forms if not any(end in form for end in (". ", "! ", "? "))]
+    return short or [_first(form) for form in forms]
+
+
+def _first(form: str) -> str:
+    """The first sentence of `form`, or all of it where a choice holds the end of that."""
+    first = form.partition(". ")[0]
+    ends = first == form or first.count("[") != first.count("]")
+    return form if ends else f"{first}."

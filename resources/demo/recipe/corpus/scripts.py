@@ -8,11 +8,15 @@ from recipe.corpus.turn import Exchange, Thread
 
 
 class ScriptTopic:
-    """Questions and answers of data/`name`.forms, one to three in a row."""
+    """Questions and answers of data/`name`.forms, one to four in a row.
 
-    def __init__(self, name: str, follow_rate: float = 0.3) -> None:
+    With `brief`, one sentence may be asked for: the first of an answer tells enough.
+    """
+
+    def __init__(self, name: str, follow_rate: float = 0.3, brief: bool = False) -> None:
         self.name = name
         self._follow_rate = follow_rate
+        self._brief = brief
         self._sections = sections(f"{name}.forms")
 
     def thread(self, rng: Random) -> Thread:
@@ -37,14 +41,12 @@ class ScriptTopic:
     def exchange(self, section: Section, rng: Random, follows: bool) -> Exchange:
         """One exchange of `section`."""
         asked = section.follow_ups if follows and section.follow_ups else section.questions
-        values: dict[str, Value] = {
-            "person": rng.choice(names("women") + names("men")),
-            "pet": rng.choice(names("pets")),
-        }
+        values: dict[str, Value] = {"person": rng.choice(names("women") + names("men"))}
         if section.clauses and rng.random() < 0.3:
             form = rng.choice(section.clauses)
             wording = f"!{section.clauses.index(form)}"
-            question = framed(expand(form, rng, values, capital=False), rng)
+            clause = expand(form, rng, values, capital=False)
+            question = framed(clause, rng, self._brief)
         else:
             form = rng.choice(asked)
             wording = f"{'~' if asked is section.follow_ups else '?'}{asked.index(form)}"
