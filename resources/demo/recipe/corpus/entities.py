@@ -69,7 +69,7 @@ class EntityTopic:
     def __init__(self, name: str, plural_subject: bool) -> None:
         self.name = name
         self._plural = plural_subject
-        self.rows = tuple({"names": plural(text(r["name"])), **r} for r in table(f"{name}.table"))
+        self.rows = tuple(_with_names(row) for row in table(f"{name}.table"))
         self._sections = {section.name: section for section in sections(f"{name}.forms")}
         self._aspects = [s for s in self._sections.values() if s.name not in COMPOSED]
         self._near = [row for row in table("near.table") if row["topic"] == name]
@@ -280,3 +280,7 @@ def _naming(section: Section, row: Row) -> list[str]:
         for form in _usable(section.answers, row)
         if slots(form) & NAMING and "?" not in form and not form.startswith(("Yes", "No", "["))
     ]
+
+
+def _with_names(row: Row) -> Row:
+    return {"names": plural(text(row["name"])), **row}
