@@ -157,6 +157,7 @@ class EntityTopic:
 
     def _declined(self, talk: _Talk, rng: Random, follows: bool) -> Exchange:
         """What is near the topic, yet not known."""
+        talk.fact = ""
         row = talk.row
         asked = rng.choice([near for near in self._near if not follows or "follow" in near])
         clause = expand(text(asked["clause"]), rng, row, self._subject(row, True), capital=False)
@@ -187,7 +188,9 @@ class EntityTopic:
             count = rng.choice((2, 3))
         elif "long text" in question or "everything" in question:
             count = 9
-        return Exchange(key, question, " ".join([opening, *self._additions(talk, rng, count)]))
+        sentences = [opening, *self._additions(talk, rng, count)]
+        talk.fact = ""
+        return Exchange(key, question, " ".join(sentences))
 
     def _more(self, talk: _Talk, rng: Random) -> Exchange | None:
         """Sentences about what is not yet said; the first stands alone and names the entity."""
@@ -243,7 +246,7 @@ class EntityTopic:
 
     def _say(self, form: str, talk: _Talk, rng: Random, named: bool) -> str:
         """The text of `form`; the aspects whose facts it tells are said now."""
-        told = slots(form) - {"name", "names"}
+        told = slots(form) - {"name", "names", "verb", "do"}
         if "facts" in told:
             return self._say_fact(form, talk, rng, named)
         talk.said.update(s.name for s in self._aspects if any(told & slots(a) for a in s.additions))
