@@ -79,7 +79,7 @@ def expand(
     subject: str = "it",
     capital: bool = True,
 ) -> str:
-    """One text that `template` stands for. `subject` replaces `@`.
+    """One text that `template` stands for. `subject` replaces `@`, and as an object `@@`.
 
     It begins with a capital, as each of its sentences does, unless not `capital`.
     Raises KeyError for a slot without a value.
@@ -101,7 +101,7 @@ def expand(
     text = _SLOT.sub(filled, template) if "{" in template else template
     while "[" in text:
         text = _CHOICE.sub(lambda m: rng.choice(m[1].split("|")), text)
-    text = text.replace("@", subject)
+    text = text.replace("@@", "them" if subject == "they" else subject).replace("@", subject)
     text = re.sub(r" +", " ", text).strip()
     text = re.sub(r" ([.,!?])", r"\1", text).replace("\\n", "\n")
     return capitalise(text) if capital else text
