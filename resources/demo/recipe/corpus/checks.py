@@ -143,8 +143,7 @@ class CheckTopic:
         """One or two rows of data/truths.table."""
         found: Thread = []
         for row in rng.sample(table("truths.table"), 1 if rng.random() < 0.7 else 2):
-            asked = rng.choice(("{asked}?", "{asked}?", "{asked}?", "Do you know? {asked}?"))
-            question = expand(asked.replace("{asked}", text(row["asked"])), rng)
+            question = expand(f"{text(row['asked'])}?", rng)
             answer = expand(f"{text(row['answer'])}.", rng)
             found.append(Exchange(f"checks/truth/{row['asked']}/0", question, answer))
         return found

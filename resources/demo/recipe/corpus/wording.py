@@ -18,7 +18,7 @@ def _keeps_case(word: str) -> bool:
 
 def _lower_first(text: str) -> str:
     word = text.split(" ", 1)[0]
-    if _keeps_case(word) or word.isupper() or len(word) < 2:
+    if _keeps_case(word) or (word.isupper() and word != "A"):
         return text
     return text[0].lower() + text[1:]
 
