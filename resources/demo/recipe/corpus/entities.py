@@ -84,7 +84,7 @@ class EntityTopic:
                 made, talk = self._other(talk, found[-1], rng)
             elif talk.fact and (talk.fact in self._reasons or rng.random() < 0.3):
                 made = self._why(talk, found[-1], rng)
-            elif self._near and rng.random() < 0.1:
+            elif self._near and "near" not in talk.said and rng.random() < 0.1:
                 made = self._declined(talk, rng, follows=True)
             else:
                 made = self._exchange(talk, rng, follows=True)
@@ -156,8 +156,9 @@ class EntityTopic:
         return Exchange(f"{last.key}/why/{WHY.index(form)}", form, expand(answer, rng, values))
 
     def _declined(self, talk: _Talk, rng: Random, follows: bool) -> Exchange:
-        """What is near the topic, yet not known."""
+        """What is near the topic, yet not known; once of an entity."""
         talk.fact = ""
+        talk.said.add("near")
         row = talk.row
         asked = rng.choice([near for near in self._near if not follows or "follow" in near])
         clause = expand(text(asked["clause"]), rng, row, self._subject(row, True), capital=False)
