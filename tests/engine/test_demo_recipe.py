@@ -162,6 +162,13 @@ def test_an_answer_about_an_entity_stands_alone(name: str) -> None:
         assert not opened.startswith(("Also,", "And "))
 
 
+def test_what_is_asked_of_them_does_not_say_they(said: list[Turn]) -> None:
+    for turn in said:
+        if turn.role == "user":
+            assert not re.search(r"\b(find|recognise|cares for|grow|makes|see) they\b", turn.text)
+            assert not re.search(r"\bwhat people (use|grow) they\b", turn.text)
+
+
 def test_no_answer_says_twice_that_it_knows(said: list[Turn]) -> None:
     for turn in said:
         assert turn.text.count("I know that ") < 2
