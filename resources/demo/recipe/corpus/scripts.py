@@ -57,6 +57,13 @@ class ScriptTopic:
         if section.additions and not brief and rng.random() < 0.4:
             added = expand(rng.choice(section.additions), rng, values)
             # What is added must neither say the same again nor ask a second question.
-            if added not in answer and not ("?" in added and "?" in answer):
+            if not _shared(added, answer) and not ("?" in added and "?" in answer):
                 answer += " " + added
         return Exchange(f"{self.name}/{section.name}/{wording}", question, answer)
+
+
+def _shared(added: str, answer: str) -> bool:
+    """Whether both have the same four words in a row, or all of `added` is in `answer`."""
+    words = added.lower().rstrip(".!?").split()
+    runs = [" ".join(words[i : i + 4]) for i in range(max(1, len(words) - 3))]
+    return any(run in answer.lower() for run in runs)
