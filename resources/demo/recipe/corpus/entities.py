@@ -19,6 +19,8 @@ from recipe.corpus.turn import Exchange, Thread
 
 # Sections whose answers are put together from several aspects.
 COMPOSED = ("about", "like", "more")
+# Sections whose answers one sentence cannot give.
+LONG = ("steps",)
 # What shows that an answer names what it is about.
 NAMING = {"name", "names", "facts"}
 WHY = ("Why?", "Why is that?", "And why?", "Why is that so?", "But why?", "Do you know why?")
@@ -238,7 +240,8 @@ class EntityTopic:
         if clauses and rng.random() < 0.35:
             form = rng.choice(clauses)
             wording = f"!{'?' if named else '~'}{section.clauses.index(form)}"
-            question = framed(expand(form, rng, row, subject, capital=False), rng)
+            clause = expand(form, rng, row, subject, capital=False)
+            question = framed(clause, rng, brief=section.name not in LONG)
         else:
             form = rng.choice(_usable(asked, row))
             wording = f"{'?' if named else '~'}{asked.index(form)}"
