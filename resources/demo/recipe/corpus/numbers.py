@@ -85,6 +85,12 @@ class NumberTopic:
 
     def _many(self, rng: Random) -> Exchange:
         asked, count = rng.choice(list(MANY.items()))
-        answers = (f"{count}.", f"The answer is {count}.", f"I count {count}.", f"It is {count}.")
+        things, verb, whose = asked.split(" ", 2)
+        if verb == "are":
+            told = f"There are {count} {things} {whose}."
+        else:
+            owner = whose.removesuffix(" have")
+            told = f"{owner} {'has' if verb == 'does' else 'have'} {count} {things}."
+        answers = (f"{count}.", f"The answer is {count}.", told, told)
         key = f"numbers/many/{asked}/0"
         return Exchange(key, f"How many {asked}?", capitalise(rng.choice(answers)))
