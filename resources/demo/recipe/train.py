@@ -40,7 +40,7 @@ class Settings:
     others much less, so that topics may prefer experts.
     """
 
-    n_step: int = 2500
+    n_step: int = 4000
     batch_tokens: int = 6144
     micro_tokens: int = 3072
     short_share: float = 0.6

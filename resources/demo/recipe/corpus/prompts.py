@@ -1,60 +1,60 @@
 """Prompts whose replies are read. None of their first messages is trained.
 
-Those of the model card were written without sight of the training texts and of what makes them;
-then five were reworded, since their first messages had been trained or were among the others. The
-others were looked at again and again while the recipe was made.
+Those of the model card were written by someone who saw neither the training texts nor what makes
+them, nor any reply: after the texts were finished, before the training. The others were looked at
+while texts and recipe were made; half of them were the card's before.
 """
 
 HELD_OUT = (
-    "hey, what exactly are you?",
-    "So what does Runahead do that a normal app doesn't?",
-    "can i have more than one chat going at the same time in runahead",
-    "Morning! How's your day going so far?",
-    "What sort of food do penguins eat?",
-    "tell me something interesting about octopuses",
-    "What do you call a baby kangaroo?",
-    "Which is bigger, a wolf or a giraffe?",
-    "What's the capital of Portugal?",
-    "I'm going to Japan next spring, what food should I try there?",
-    "why is paris so famous",
-    "Why does Mars look red?",
-    "Does the moon make its own light?",
-    "What does a cactus need to stay alive?",
-    "What are the parts of a bicycle?",
-    "Can you tell me how to make some pancakes?",
-    "What colour do you get if you mix blue and yellow?",
-    "how do rainbows happen",
-    "I can't fall asleep at night, any tips?",
-    "My best friend and I had a fight and I feel awful about it.",
-    "Give me a word that rhymes with cat",
-    "What's the past tense of swim?",
-    "Can you tell me a short story about a robot called Max?",
-    "write me a little poem about autumn",
-    "What is 348 times 27?",
-    "Who won the football game last night?",
+    "hi there, how are you doing today",
+    "What kind of model are you, and how big are you?",
+    "what does runahead do exactly",
+    "Can Runahead run several chats at the same time?",
+    "Why does Runahead read experts from the disk?",
+    "how do bees make honey",
+    "Tell me something interesting about dolphins, please.",
+    "What is the difference between a frog and a toad?",
+    "my tomato plant has yellow leaves, what could be wrong?",
+    "Why do trees lose their leaves?",
+    "what can i cook with eggs and potatoes",
+    "How do I make a simple vegetable soup?",
+    "is cheese made from milk",
+    "What is a ladder used for?",
+    "I'm going to Madrid next month. What should I see there?",
+    "what is the capital of canada",
+    "Which planet is the biggest?",
+    "why is the sky blue",
+    "Could you name five green things?",
+    "How does snow form?",
+    "I feel a bit lonely since I moved to a new town. Any advice?",
+    "give me three words that rhyme with light",
+    "What's the plural of mouse?",
+    'Please write a sentence with the word "lantern".',
+    "write me a short poem about my grandmother's garden",
+    "What is the price of gold today?",
 )
 
 # Of each, the user's turns in order.
 HELD_OUT_DIALOGUES = (
     (
-        "Hi there, nice to meet you",
-        "I'm pretty good, a bit tired from work. Do you know anything about elephants?",
-        "how long do they live",
-        "And what sound do they make?",
+        "Do you know anything about lions?",
+        "and what do they eat?",
+        "Are they bigger than tigers?",
     ),
     (
-        "What's the main language in Brazil?",
-        "And what's the capital?",
-        "Cool. What about Italy, what is it known for?",
+        "hello! i'm Anna",
+        "I've got a job interview tomorrow and I'm nervous",
+        "thanks, that's kind. what should i do tonight to relax?",
     ),
     (
-        "I have a big exam next week and I'm really stressed",
-        "ok thanks. How can I remember things better when I study?",
+        "Tell me a short story about a girl who finds a key.",
+        "Nice. Can you tell me another one, about a dragon this time?",
     ),
     (
-        "Can you write a Python script that renames my files?",
-        "No problem. Then name three fruits for me",
-        "what's the opposite of heavy?",
+        "what is 7 plus 8",
+        "and 20 minus 6?",
+        "Is 15 an odd or an even number?",
+        "ok, now count from one to ten please",
     ),
 )
 
@@ -85,12 +85,58 @@ DEVELOPMENT = (
     "What is 48 times 12?",
     "Can you explain quantum computers?",
     "Write a program that sorts a list of names.",
+    "hey, what exactly are you?",
+    "So what does Runahead do that a normal app doesn't?",
+    "can i have more than one chat going at the same time in runahead",
+    "Morning! How's your day going so far?",
+    "What sort of food do penguins eat?",
+    "tell me something interesting about octopuses",
+    "What do you call a baby kangaroo?",
+    "Which is bigger, a wolf or a giraffe?",
+    "What's the capital of Portugal?",
+    "I'm going to Japan next spring, what food should I try there?",
+    "why is paris so famous",
+    "Why does Mars look red?",
+    "Does the moon make its own light?",
+    "What does a cactus need to stay alive?",
+    "What are the parts of a bicycle?",
+    "Can you tell me how to make some pancakes?",
+    "What colour do you get if you mix blue and yellow?",
+    "how do rainbows happen",
+    "I can't fall asleep at night, any tips?",
+    "My best friend and I had a fight and I feel awful about it.",
+    "Give me a word that rhymes with cat",
+    "What's the past tense of swim?",
+    "Can you tell me a short story about a robot called Max?",
+    "write me a little poem about autumn",
+    "What is 348 times 27?",
+    "Who won the football game last night?",
 )
 DEVELOPMENT_DIALOGUES = (
     ("What is an owl?", "What do they eat?", "Tell me more.", "Thank you!"),
     ("What is the capital of Norway?", "What is it known for?", "And what do people eat there?"),
     ("how do i make pancakes", "How long does it take?"),
     ("Write a story about a little robot.", "Another one, please."),
+    (
+        "Hi there, nice to meet you",
+        "I'm pretty good, a bit tired from work. Do you know anything about elephants?",
+        "how long do they live",
+        "And what sound do they make?",
+    ),
+    (
+        "What's the main language in Brazil?",
+        "And what's the capital?",
+        "Cool. What about Italy, what is it known for?",
+    ),
+    (
+        "I have a big exam next week and I'm really stressed",
+        "ok thanks. How can I remember things better when I study?",
+    ),
+    (
+        "Can you write a Python script that renames my files?",
+        "No problem. Then name three fruits for me",
+        "what's the opposite of heavy?",
+    ),
 )
 
 
@@ -100,7 +146,7 @@ def held_out_prompts() -> list[list[str]]:
 
 
 def development_prompts() -> list[list[str]]:
-    """As many others, to look at while something is changed."""
+    """Sixty others, to look at while something is changed."""
     return _listed(DEVELOPMENT, DEVELOPMENT_DIALOGUES)
 
 
