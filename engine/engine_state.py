@@ -8,6 +8,7 @@ import msgspec
 from engine.engine_info import EngineInfo
 from engine.model_info import ModelInfo
 from engine.options import EngineOptions
+from engine.recommended_sampling import RecommendedSampling
 
 Phase = Literal["stopped", "starting", "loading", "ready", "failed"]
 
@@ -22,6 +23,7 @@ class ModelSummary(msgspec.Struct, frozen=True, kw_only=True):
     n_layer: int = 0
     n_expert: int = 0
     n_expert_used: int = 0
+    sampling: RecommendedSampling = RecommendedSampling()
 
     @classmethod
     def unread(cls, path: Path) -> Self:
@@ -39,6 +41,7 @@ class ModelSummary(msgspec.Struct, frozen=True, kw_only=True):
             n_layer=model.n_layer,
             n_expert=model.n_expert,
             n_expert_used=model.n_expert_used,
+            sampling=model.sampling,
         )
 
 
@@ -65,3 +68,8 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     hint: str = ""
     crashed: bool = False
+
+    @property
+    def sampling(self) -> RecommendedSampling:
+        """What the model's file recommends; nothing, where there is no model."""
+        return self.model.sampling if self.model is not None else RecommendedSampling()

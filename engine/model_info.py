@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from engine import native
+from engine.recommended_sampling import RecommendedSampling, recommended_sampling
 
 
 class ModelPart(msgspec.Struct, frozen=True):
@@ -20,6 +21,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     Attributes:
         experts_per_class: How many experts can take each other's slots, per class of equal ones;
             empty where it was not kept, then all count as equal.
+        sampling: What its metadata recommend.
     """
 
     path: str
@@ -44,6 +46,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     metadata: list[tuple[str, str]]
     tensors: list[tuple[str, str, list[int], int]]
     experts_per_class: list[int] = []
+    sampling: RecommendedSampling = RecommendedSampling()
 
     @property
     def title(self) -> str:
@@ -60,4 +63,5 @@ def inspect_model(path: Path | str) -> ModelInfo:
     """Read a model's description. Raises ModelFileError or StorageError."""
     with native.translated():
         found = native.inspect(str(path))
-    return msgspec.convert(found, ModelInfo)
+    info = msgspec.convert(found, ModelInfo)
+    return msgspec.structs.replace(info, sampling=recommended_sampling(info.metadata))

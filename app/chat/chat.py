@@ -266,7 +266,8 @@ class Chat(QObject):
         if not messages:
             ids = [each.id for each in self.messages]
             messages = self.turns(self.messages[: ids.index(question) + 1])
-        params = chosen(self.settings, self.conversation.preset).new_params()
+        preset = chosen(self.settings, self.conversation.preset)
+        params = preset.new_params(self.service.state.sampling)
         if n_bytes(messages) + params.max_tokens <= self._context():
             self._begin(question, messages, params)
             return

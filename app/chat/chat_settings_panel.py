@@ -28,6 +28,7 @@ from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
 from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import label
+from engine.engine_state import EngineState
 from engine.sampling import SamplingParams
 
 PAUSE_MS = 400
@@ -137,7 +138,11 @@ class ChatSettingsPanel(QFrame):
     def set_chat(self, chat: Chat | None) -> None:
         """Show another chat's settings."""
         self._save_prompt()
+        if self._chat is not None:
+            self._chat.service.state_changed.disconnect(self._on_state_changed)
         self._chat = chat
+        if chat is not None:
+            chat.service.state_changed.connect(self._on_state_changed)
         self.setEnabled(chat is not None)
         self._fill()
 
@@ -166,8 +171,9 @@ class ChatSettingsPanel(QFrame):
         if is_own(conversation.preset):
             self.presets.addItem(preset.name)
         self.presets.setCurrentText(preset.name)
+        params = preset.params_for(self._chat.service.state.sampling)
         for name, box in self.fields.items():
-            box.setValue(getattr(preset.params, name))
+            box.setValue(getattr(params, name))
         self.fixed_seed.setChecked(preset.fixed_seed)
         self.fields["seed"].setEnabled(preset.fixed_seed)
         self._is_filling = False
@@ -217,6 +223,10 @@ class ChatSettingsPanel(QFrame):
         self._chat.conversations.update(self._chat.id, preset=name)
         self._fill()
         self.changed.emit()
+
+    def _on_state_changed(self, state: EngineState) -> None:
+        if state.phase == "ready":  # perhaps another model, which recommends something else
+            self._fill()
 
     def _on_setting_changed(self, name: str) -> None:
         if name in ("presets", "preset"):

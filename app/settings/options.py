@@ -62,7 +62,7 @@ CHATS = (
     Option(
         name="preset",
         kind="text",
-        default="Balanced",
+        default="Model's own",
         label="Sampling of new chats",
         help="How freely the model chooses its words. Each chat can change its own.",
         section="Chats",

@@ -23,8 +23,8 @@ def free_name(settings: Settings, wanted: str) -> str:
 
 
 def add(settings: Settings, like: SamplingPreset) -> SamplingPreset:
-    """A new preset of the same values, under a name of its own."""
-    made = msgspec.structs.replace(like, name=free_name(settings, like.name))
+    """A new preset of the same values, whatever the model, under a name of its own."""
+    made = msgspec.structs.replace(like, name=free_name(settings, like.name), by_model=False)
     settings.set("presets", [*settings.presets, made])
     return made
 

@@ -76,7 +76,7 @@ class PresetsEditor(Card):
         self.stop.setPlaceholderText(tr("One per line; a reply ends before the first of them"))
         self.grammar = QPlainTextEdit()
         self.grammar.setPlaceholderText(tr("GBNF; empty for any text"))
-        self.hint = label(tr("Built in: add a copy to change it."), "small")
+        self.hint = label(role="small", wrap=True)
         self.problem = label(role="error", wrap=True)
         self._lay_out()
         self._connect()
@@ -174,6 +174,11 @@ class PresetsEditor(Card):
             editor.setEnabled(not fixed)
         self.remove_button.setEnabled(not fixed)
         self.hint.setVisible(fixed)
+        self.hint.setText(
+            tr("Built in: what the model's file recommends, and these values for the rest.")
+            if preset.by_model
+            else tr("Built in: add a copy to change it.")
+        )
         self.problem.hide()
 
     def _on_added(self) -> None:

@@ -39,10 +39,11 @@ class Splitter(QObject):
     def start(self, task: str, system_prompt: str, preset: str) -> None:
         """Ask; `split` or `failed` follows."""
         self.stop()
-        info = self._service.state.info
+        state = self._service.state
+        context = state.info.context if state.info else 0
         request = Request(
             messages=prompt.messages(system_prompt, prompt.split_text(task)),
-            params=self._settings.preset(preset).new_params(info.context if info else 0),
+            params=self._settings.preset(preset).new_params(state.sampling, context),
         )
         self._reply = reply = self._service.generate(request)
         reply.text_arrived.connect(lambda text: self.progressed.emit(reply.n_tokens))

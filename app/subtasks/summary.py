@@ -227,7 +227,7 @@ class Summary(QObject):
     def _params(self, context: int) -> SamplingParams:
         """The task's preset, with room for the results beside the reply."""
         assert self._task is not None
-        params = self._settings.preset(self._task.preset).new_params()
+        params = self._settings.preset(self._task.preset).new_params(self._service.state.sampling)
         most = min(params.max_tokens, max(1, context // 4))
         return msgspec.structs.replace(params, max_tokens=most)
 

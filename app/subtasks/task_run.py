@@ -303,10 +303,11 @@ class TaskRun(QObject):
         )
         self._set(place, state="running", detail="", reply=answer.id)
         live.session = self._sessions.take()
-        info = self._service.state.info
+        state = self._service.state
+        context = state.info.context if state.info else 0
         request = Request(
             messages=prompt.messages(self.task.system_prompt, question.text),
-            params=self._settings.preset(self.task.preset).new_params(info.context if info else 0),
+            params=self._settings.preset(self.task.preset).new_params(state.sampling, context),
             session=live.session,
         )
         live.reply = self._service.generate(request)

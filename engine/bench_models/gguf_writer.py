@@ -40,6 +40,11 @@ def u32(value: int) -> Value:
     return Value(_U32, struct.pack("<I", value))
 
 
+def i32(value: int) -> Value:
+    """A signed 32-bit integer."""
+    return Value(_I32, struct.pack("<i", value))
+
+
 def f32(value: float) -> Value:
     """A 32-bit float."""
     return Value(_F32, struct.pack("<f", value))

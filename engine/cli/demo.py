@@ -141,7 +141,9 @@ class _Chats:
         replies = []
         for n, question in enumerate(questions):
             self._said[n].append(Message("user", question))
-            params = SamplingParams(temperature=0.7, seed=n, max_tokens=self._max_tokens)
+            params = self._engine.model.sampling.applied(
+                SamplingParams(temperature=0.7, seed=n, max_tokens=self._max_tokens)
+            )
             request = Request(
                 messages=tuple(self._said[n]), params=params, session=self._sessions[n]
             )

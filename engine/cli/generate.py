@@ -22,12 +22,21 @@ from engine.cli.summary import summary_json, summary_table
 from engine.cli.terminal import native_progress, note, stderr, stdout
 from engine.engine import Engine
 from engine.events import Event, Notice
-from engine.model_info import inspect_model
+from engine.model_info import ModelInfo, inspect_model
 from engine.options import MAX_REQUESTS, EngineOptions
 from engine.request import Message, Request
 from engine.sampling import SamplingParams
 
 CONTEXT = EngineOptions().context
+DEFAULTS = SamplingParams()
+# name, type, metavar
+SAMPLING = (
+    ("temperature", float, "T"),
+    ("top_k", int, "K"),
+    ("top_p", float, "P"),
+    ("min_p", float, "P"),
+    ("repeat_penalty", float, "R"),
+)
 STAGES = {
     "pack": "Building the expert pack",
     "weights": "Loading",
@@ -56,10 +65,13 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--system", default="", metavar="TEXT", help="system message of the chats")
     sampling = parser.add_argument_group("sampling")
     sampling.add_argument("--max-tokens", type=positive, default=256, metavar="N")
-    sampling.add_argument("--temperature", type=float, default=0.8, metavar="T")
-    sampling.add_argument("--top-k", type=int, default=40, metavar="K")
-    sampling.add_argument("--top-p", type=float, default=0.95, metavar="P")
-    sampling.add_argument("--min-p", type=float, default=0.05, metavar="P")
+    for name, kind, letter in SAMPLING:
+        sampling.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=kind,
+            metavar=letter,
+            help=f"default: what the model's file recommends, else {getattr(DEFAULTS, name):g}",
+        )
     sampling.add_argument("--seed", type=int, default=0, help="of the first; the next has one more")
     sampling.add_argument("--stop", action="append", default=[], metavar="TEXT")
     add_policy_arguments(parser)
@@ -78,8 +90,8 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Generate."""
     prompts = args.prompt or [_stdin()]
-    params = [_params(args, n) for n in range(len(prompts))]
     model = inspect_model(args.model)
+    params = [_params(args, model, n) for n in range(len(prompts))]
     options = engine_options(
         args,
         policy=args.policy,
@@ -122,13 +134,12 @@ def _stdin() -> str:
     return prompt
 
 
-def _params(args: argparse.Namespace, n: int) -> SamplingParams:
-    return SamplingParams(
+def _params(args: argparse.Namespace, model: ModelInfo, n: int) -> SamplingParams:
+    given = {name: getattr(args, name) for name, _, _ in SAMPLING}
+    return msgspec.structs.replace(
+        model.sampling.applied(DEFAULTS),
+        **{name: value for name, value in given.items() if value is not None},
         max_tokens=args.max_tokens,
-        temperature=args.temperature,
-        top_k=args.top_k,
-        top_p=args.top_p,
-        min_p=args.min_p,
         seed=args.seed + n,
         stop=tuple(args.stop),
     )

@@ -54,6 +54,7 @@ def _overview(model: ModelInfo) -> Table:
     table.add_column(overflow="fold")
     runs = "yes" if model.supported else f"no: {model.reason}"
     each = " or ".join(sizes.show(n) for n in model.expert_bytes)
+    recommended = ", ".join(f"{name} {value:g}" for name, value in model.sampling.values.items())
     path = pack_path(model)
     rows = {
         "runs here": runs,
@@ -67,6 +68,7 @@ def _overview(model: ModelInfo) -> Table:
         "context": f"{model.context_length} tokens",
         "vocabulary": f"{model.n_vocab} tokens",
         "chat template": "yes" if model.chat_template else "no",
+        "recommended sampling": recommended or "nothing",
         "types": ", ".join(f"{t} {sizes.show(n)}" for t, n in model.types.items()),
         "expert pack": str(path) if path.exists() else "not built yet",
     }

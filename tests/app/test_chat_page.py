@@ -14,6 +14,7 @@ from app.data.conversations import Conversations
 from app.engine_service import EngineService
 from app.settings.settings import Settings
 from app.widgets.toast import Toast
+from engine.recommended_sampling import RecommendedSampling
 from tests.helpers.chat_pages import current, say, wait_done
 from tests.helpers.fake_client import REPLY, FakeClient
 
@@ -283,6 +284,27 @@ def test_the_settings_of_a_chat_are_what_its_requests_use(
     assert request.messages[0].content == "Be brief."
     assert request.params.temperature == 0
     assert request.params.max_tokens == 77
+
+
+def test_a_chat_follows_what_the_model_recommends_until_values_are_chosen(
+    qtbot: QtBot, page: ChatPage, fake_client: FakeClient
+) -> None:
+    view = current(page)
+    view.settings_asked.emit()
+    temperature = page.panel.fields["temperature"]
+    assert page.panel.presets.currentText() == "Model's own"
+    assert temperature.value() == 0.7
+    fake_client.recommend(RecommendedSampling(temperature=0.35, top_k=3))
+    qtbot.waitUntil(lambda: temperature.value() == 0.35)
+    say(qtbot, page, "Go")
+    wait_done(qtbot, view, 2)
+    page.panel.fields["top_k"].setValue(9)
+    fake_client.recommend(RecommendedSampling(temperature=1.5))
+    say(qtbot, page, "And on")
+    wait_done(qtbot, view, 4)
+    first, second = (request.params for request in fake_client.requests.values())
+    assert (first.temperature, first.top_k) == (0.35, 3)
+    assert (second.temperature, second.top_k) == (0.35, 9)
 
 
 def test_values_of_a_chat_become_a_preset(page: ChatPage, settings: Settings) -> None:

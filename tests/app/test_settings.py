@@ -11,11 +11,12 @@ from pytestqt.qtbot import QtBot
 
 from app.settings import options, settings_file
 from app.settings.option import OptionError
-from app.settings.sampling_preset import BUILT_IN, SamplingPreset
+from app.settings.sampling_preset import BALANCED, BUILT_IN, MODELS_OWN, SamplingPreset
 from app.settings.settings import Settings
 from engine.cache_size import CacheSize
 from engine.link_speed import LinkSpeed
 from engine.options import EngineOptions
+from engine.recommended_sampling import RecommendedSampling
 from engine.sampling import SamplingParams
 
 
@@ -214,14 +215,23 @@ def test_presets_are_the_built_in_ones_and_the_users(opened: Settings, path: Pat
     again = reopened(path)
     assert again.get("presets") == (*BUILT_IN, mine)
     assert again.preset("Mine") == mine
-    assert again.preset("Gone").name == "Balanced"
+    assert again.preset("Gone").name == "Model's own"
 
 
 def test_replies_draw_their_own_seed_unless_the_preset_fixes_it() -> None:
     free = SamplingPreset("Free", SamplingParams())
-    assert len({free.new_params().seed for _ in range(8)}) > 1
+    assert len({free.new_params(RecommendedSampling()).seed for _ in range(8)}) > 1
     fixed = SamplingPreset("Fixed", SamplingParams(seed=5), fixed_seed=True)
-    assert fixed.new_params() == fixed.params
+    assert fixed.new_params(RecommendedSampling()) == fixed.params
+
+
+def test_only_the_preset_of_the_model_follows_what_it_recommends() -> None:
+    recommended = RecommendedSampling(temperature=0.3, top_k=5)
+    found = MODELS_OWN.new_params(recommended)
+    assert (found.temperature, found.top_k) == (0.3, 5)
+    assert found.top_p == BALANCED.params.top_p
+    assert MODELS_OWN.params_for(RecommendedSampling()) == BALANCED.params
+    assert all(p.params_for(recommended) == p.params for p in BUILT_IN if p != MODELS_OWN)
 
 
 def test_engine_options_come_from_the_settings(opened: Settings) -> None:

@@ -22,12 +22,13 @@ from app.settings.editors import (
 )
 from app.settings.option_row import OptionRow
 from app.settings.options import BY_NAME, OPTIONS
-from app.settings.sampling_preset import BUILT_IN, GREEDY
+from app.settings.sampling_preset import BALANCED, BUILT_IN, GREEDY
 from app.settings.settings import Settings
 from app.settings.settings_page import SettingsPage
 from app.settings.shipped import parts
 from app.theme.theme import Theme
 from app.widgets.toast import Toast
+from engine.recommended_sampling import RecommendedSampling
 
 
 @pytest.fixture
@@ -253,6 +254,19 @@ def test_a_copy_of_a_preset_can_be_changed_renamed_and_deleted_with_undo(
     toast.button.click()
     assert settings.preset("Mine") == mine
     assert settings.get("preset") == "Mine"
+
+
+def test_a_copy_of_the_models_own_preset_has_values_of_its_own(
+    page: SettingsPage, settings: Settings
+) -> None:
+    page.show_section("Chats")
+    editor = page.presets
+    editor.choose("Model's own")
+    assert "recommends" in editor.hint.text()
+    editor.add_button.click()
+    assert editor.chosen.name == "Model's own 2"
+    recommended = RecommendedSampling(temperature=0.3)
+    assert editor.chosen.params_for(recommended).temperature == BALANCED.params.temperature
 
 
 def test_a_preset_that_cannot_be_is_told_and_not_saved(

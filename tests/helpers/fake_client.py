@@ -7,6 +7,7 @@ next word of its reply. So a test decides what happens, and the app's own timer 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from engine import trace
@@ -25,6 +26,7 @@ from engine.engine_state import EngineState, ModelSummary
 from engine.events import Finished, Notice, Piece, PrefillProgress, Reason
 from engine.link_speed import LinkSpeed
 from engine.options import EngineOptions
+from engine.recommended_sampling import RecommendedSampling
 from engine.request import Message, Request, RequestId, SessionId
 from tests.helpers.made_up_records import N_EXPERT, N_LAYER, N_USED, RECORD_BYTES, MadeUpRecords
 
@@ -159,6 +161,12 @@ class FakeClient:
         self.load(Path(model), EngineOptions(context=8192))
         self._become(ready_state(self.state))
         self._cache_bytes = self._options.cache.bytes_of(EXPERTS_BYTES)
+
+    def recommend(self, sampling: RecommendedSampling) -> None:
+        """A model that recommends this takes the place of the one that is loaded."""
+        assert self.state.model is not None
+        model = msgspec.structs.replace(self.state.model, sampling=sampling)
+        self._become(msgspec.structs.replace(self.state, model=model))
 
     def crash(self) -> None:
         """The engine's process dies."""

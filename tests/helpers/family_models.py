@@ -20,6 +20,7 @@ from engine.bench_models.gguf_writer import (
     Value,
     boolean,
     f32,
+    i32,
     i32s,
     string,
     u32,
@@ -27,7 +28,7 @@ from engine.bench_models.gguf_writer import (
 from engine.bench_models.tensor_types import TENSOR_TYPES
 from engine.bench_models.tokenizer import N_VOCAB, byte_tokenizer
 
-_U16, _I32 = 2, 5  # GGUF's numbers of these types
+_U16 = 2  # GGUF's number of this type
 
 Setting = bool | int | float | str | Sequence[int] | Sequence[bool]
 
@@ -211,7 +212,7 @@ def write_model(
         split: Metadata = {
             "split.no": Value(_U16, struct.pack("<H", no)),
             "split.count": Value(_U16, struct.pack("<H", 2)),
-            "split.tensors.count": Value(_I32, struct.pack("<i", len(specs))),
+            "split.tensors.count": i32(len(specs)),
         }
         path = _folder() / f"{name}-{no + 1:05}-of-00002.gguf"
         in_file = split if no else metadata | split
