@@ -102,6 +102,7 @@ def results() -> dict[str, Any]:
             "n_train_token": 15_360_000,
             **dict.fromkeys(("model", "trigram", "unigram"), FIGURES),
         },
+        "sampling": {"temperature": 0.7, "top_k": 20, "top_p": 0.8, "min_p": 0.05, "seed": 1},
         "replies": [{"prompt": ["Is it?", "Is it_not?"], "0.0": said, "0.7": said}],
         "llama_cpp": [None, 0.01],
         "experts": {
@@ -127,7 +128,13 @@ TRAINED = {
 
 def test_the_card_says_what_was_counted_and_prints_every_turn() -> None:
     text = card(results(), TRAINED, {"0": None, "0.7": None})
-    for words in ("31 replies", "the 380 decode steps", "other 190", "1 of the 2 messages"):
+    for words in (
+        "31 replies",
+        "the 380 decode steps",
+        "other 190",
+        "1 of the 2 messages",
+        "top-p 0.8",
+    ):
         assert words in text
     assert "**Is it?**" in text and "**Is it\\_not?**" in text
     assert text.count("*(cut off)*") == 2

@@ -106,6 +106,11 @@ def test_llama_cpp_gives_the_same_greedy_replies(engine: Engine) -> None:
     assert all(gap is None or gap < 0.1 for gap in gaps)
 
 
+def test_it_recommends_how_to_sample(engine: Engine) -> None:
+    expected = {"temperature": 0.7, "top_k": 20, "top_p": 0.8}
+    assert engine.model.sampling.values == pytest.approx(expected)
+
+
 def test_a_path_through_a_link_leads_to_it_too(tmp_path: Path) -> None:
     (tmp_path / "installed").symlink_to(demo_model().parent)
     assert is_demo_model(tmp_path / "installed" / "demo.gguf")

@@ -54,6 +54,7 @@ def card(results: dict[str, Any], settings: dict[str, Any], good: Mapping[str, i
         hits=" | ".join(f"{hit:.0%}" for hit in hits.values()),
         recall=experts["next_router_recall"],
         repeat=experts["repeat_share"],
+        sampling=results["sampling"],
         n_prompt=len(results["replies"]),
         read=_read(good, len(results["replies"])),
         n_same=results["llama_cpp"].count(None),

@@ -19,6 +19,8 @@ from recipe.tokenizer import PRE
 
 ARCHITECTURE = "qwen3moe"
 CONTEXT_LENGTH = 2048
+# So small a model is often wrong about unlikely tokens; min-p stays what who runs it has.
+TEMPERATURE, TOP_K, TOP_P = 0.7, 20, 0.8
 DESCRIPTION = (
     "A tiny mixture-of-experts model, trained for Runahead to have something to run at once. "
     "Its answers are not to be relied on."
@@ -65,6 +67,9 @@ def _add_metadata(writer: gguf.GGUFWriter, shape: Shape) -> None:
     writer.add_value_length(shape.head_dim)
     writer.add_layer_norm_rms_eps(shape.norm_eps)
     writer.add_rope_freq_base(shape.rope_base)
+    writer.add_sampling_temp(TEMPERATURE)
+    writer.add_sampling_top_k(TOP_K)
+    writer.add_sampling_top_p(TOP_P)
 
 
 def _add_tokenizer(writer: gguf.GGUFWriter, tokenizer: Tokenizer) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import llama_cpp
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -54,6 +55,7 @@ def evaluate(model: Path, rows_folder: Path) -> dict[str, Any]:
         return {
             "file_bytes": model.stat().st_size,
             "perplexity": perplexities(llama, rows_folder, held_out, engine.info.n_vocab),
+            "sampling": msgspec.structs.asdict(sampled(engine, TEMPERATURES[-1], seed=1)),
             "replies": found,
             "llama_cpp": [
                 difference(engine, llama, tuple(prompt))
@@ -111,12 +113,18 @@ def replies(
         said: list[str] = []
         ends: list[str] = []
         for n in range(len(turns)):
-            params = SamplingParams(temperature=temperature, seed=1, max_tokens=_MOST)
+            params = sampled(engine, temperature, seed=1)
             text, end = _reply(engine, _asked(turns[: n + 1], said, params))
             said.append(text)
             ends.append(end)
         answered[str(temperature)] = {"replies": said, "ends": ends}
     return answered
+
+
+def sampled(engine: Engine, temperature: float, seed: int) -> SamplingParams:
+    """As the file recommends, but for the temperature."""
+    recommended = engine.model.sampling.applied(SamplingParams(seed=seed, max_tokens=_MOST))
+    return msgspec.structs.replace(recommended, temperature=temperature)
 
 
 def greedy_prompts(engine: Engine, answered: dict[str, Any]) -> list[list[int]]:

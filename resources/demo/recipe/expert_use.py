@@ -12,6 +12,7 @@ from engine.bench_models.routing import calibrate
 from engine.demo_model import DEMO_CHATS
 from engine.engine import Engine
 from engine.events import Finished, Piece
+from engine.recommended_sampling import RecommendedSampling
 from engine.request import Message, Request, RequestId
 from engine.sampling import SamplingParams
 from engine.simulation.record import Routed, trace_of
@@ -66,7 +67,7 @@ def _record(engine: Engine) -> tuple[Routed, int]:
 
     In each chat a reply follows the other until every chat has N_TOKEN tokens.
     """
-    asked = [_turns(n) for n in range(len(DEMO_CHATS))]
+    asked = [_turns(n, engine.model.sampling) for n in range(len(DEMO_CHATS))]
     n_token = [0] * len(asked)
     chat_of: dict[RequestId, int] = {}
     texts: dict[RequestId, str] = {}
@@ -101,7 +102,7 @@ def _record(engine: Engine) -> tuple[Routed, int]:
     return routed | {"request": chats}, len(chat_of)
 
 
-def _turns(chat: int) -> Generator[Request, str | None, None]:
+def _turns(chat: int, recommended: RecommendedSampling) -> Generator[Request, str | None, None]:
     """The requests of one of the chats, each sent the reply to the one before it.
 
     After its last turn the chat begins again, with other seeds.
@@ -110,7 +111,9 @@ def _turns(chat: int) -> Generator[Request, str | None, None]:
         messages: list[Message] = []
         for question in DEMO_CHATS[chat]:
             messages.append(Message("user", question))
-            params = SamplingParams(temperature=TEMPERATURE, seed=seed, max_tokens=_MOST)
+            params = recommended.applied(
+                SamplingParams(temperature=TEMPERATURE, seed=seed, max_tokens=_MOST)
+            )
             said = yield Request(messages=tuple(messages), params=params)
             messages.append(Message("assistant", said or ""))
 
