@@ -1,5 +1,7 @@
 """ChatSettingsPanel: what the shown chat tells the model about itself, and how words are chosen."""
 
+from functools import partial
+
 import msgspec
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
@@ -29,7 +31,6 @@ from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import label
 from engine.engine_state import EngineState
-from engine.sampling import SamplingParams
 
 PAUSE_MS = 400
 # name, label, what it does, decimals (0: whole), low, high, step
@@ -69,6 +70,7 @@ class ChatSettingsPanel(QFrame):
         follow_font(self, lambda: self.setFixedWidth(min(450, scaled(self, 300))))
         self._settings = settings
         self._chat: Chat | None = None
+        self._shown = settings.preset("")
         self._is_filling = False
         self.prompt = QPlainTextEdit()
         self.prompt.setPlaceholderText(tr("You are a careful assistant…"))
@@ -89,7 +91,7 @@ class ChatSettingsPanel(QFrame):
         self._lay_out()
         self.prompt.textChanged.connect(self._on_prompt_changed)
         self.presets.activated.connect(self._on_preset_chosen)
-        self.fixed_seed.toggled.connect(self._on_value_changed)
+        self.fixed_seed.toggled.connect(self._on_fixed_seed_toggled)
         self.save_button.clicked.connect(self._on_save_asked)
         self.close_button.clicked.connect(self.closed)
         settings.changed.connect(self._on_setting_changed)
@@ -104,7 +106,7 @@ class ChatSettingsPanel(QFrame):
             box.setToolTip(tr(tip))
             box.setAccessibleName(tr(text))
             box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-            box.valueChanged.connect(self._on_value_changed)
+            box.valueChanged.connect(partial(self._on_value_changed, name))
             self.fields[name] = box
             form.addRow(label(tr(text)), box)
         inner = QWidget()
@@ -146,13 +148,6 @@ class ChatSettingsPanel(QFrame):
         self.setEnabled(chat is not None)
         self._fill()
 
-    @property
-    def values(self) -> SamplingPreset:
-        """What the fields say."""
-        values = {name: box.value() for name, box in self.fields.items()}
-        params = msgspec.convert(values, SamplingParams)
-        return SamplingPreset(self.presets.currentText(), params, self.fixed_seed.isChecked())
-
     def _save_prompt(self) -> None:
         if self._pause.isActive():
             self._on_paused()
@@ -172,6 +167,7 @@ class ChatSettingsPanel(QFrame):
             self.presets.addItem(preset.name)
         self.presets.setCurrentText(preset.name)
         params = preset.params_for(self._chat.service.state.sampling)
+        self._shown = msgspec.structs.replace(preset, params=params, by_model=False)
         for name, box in self.fields.items():
             box.setValue(getattr(params, name))
         self.fixed_seed.setChecked(preset.fixed_seed)
@@ -200,10 +196,17 @@ class ChatSettingsPanel(QFrame):
             self._fill()
             self.changed.emit()
 
-    def _on_value_changed(self) -> None:
+    def _on_value_changed(self, name: str, value: float) -> None:
+        params = msgspec.structs.replace(self._shown.params, **{name: value})
+        self._use(msgspec.structs.replace(self._shown, params=params))
+
+    def _on_fixed_seed_toggled(self, on: bool) -> None:
+        self._use(msgspec.structs.replace(self._shown, fixed_seed=on))
+
+    def _use(self, values: SamplingPreset) -> None:
+        """Give the chat values of its own, unless it is they that are being shown."""
         if self._is_filling or self._chat is None:
             return
-        values = self.values
         self._chat.conversations.update(self._chat.id, preset=own_values(values))
         self._fill()
         self.changed.emit()
@@ -214,10 +217,10 @@ class ChatSettingsPanel(QFrame):
             self.save_as(name.strip())
 
     def save_as(self, name: str) -> None:
-        """Keep the fields' values as a preset, and use it here."""
+        """Keep the shown values as a preset, and use it here."""
         if self._chat is None:
             return
-        preset = msgspec.structs.replace(self.values, name=name)
+        preset = msgspec.structs.replace(self._shown, name=name)
         others = [each for each in self._settings.presets if each.name != name]
         self._settings.set("presets", [msgspec.to_builtins(each) for each in (*others, preset)])
         self._chat.conversations.update(self._chat.id, preset=name)

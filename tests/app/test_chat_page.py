@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -10,11 +11,14 @@ from PySide6.QtWidgets import QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.chat.chat_page import ChatPage
+from app.chat.sampling_choice import chosen
 from app.data.conversations import Conversations
 from app.engine_service import EngineService
+from app.settings.sampling_preset import SamplingPreset
 from app.settings.settings import Settings
 from app.widgets.toast import Toast
 from engine.recommended_sampling import RecommendedSampling
+from engine.sampling import SamplingParams
 from tests.helpers.chat_pages import current, say, wait_done
 from tests.helpers.fake_client import REPLY, FakeClient
 
@@ -305,6 +309,24 @@ def test_a_chat_follows_what_the_model_recommends_until_values_are_chosen(
     first, second = (request.params for request in fake_client.requests.values())
     assert (first.temperature, first.top_k) == (0.35, 3)
     assert (second.temperature, second.top_k) == (0.35, 9)
+
+
+def test_a_value_that_is_chosen_leaves_the_others_as_they_were(
+    page: ChatPage, settings: Settings
+) -> None:
+    """Also those that the panel has no field for, or fewer digits."""
+    form = SamplingParams(min_p=0.001, top_k=5000, stop=("END",), grammar='root ::= "a"')
+    settings.set("presets", [SamplingPreset("Form", form)])
+    chat = current(page).chat
+    chat.conversations.update(chat.id, preset="Form")
+    page.panel.set_chat(chat)
+    page.panel.fields["temperature"].setValue(0.25)
+    page.panel.fixed_seed.click()
+    expected = msgspec.structs.replace(form, temperature=0.25)
+    own = chosen(settings, chat.conversation.preset)
+    assert (own.params, own.fixed_seed) == (expected, True)
+    page.panel.save_as("Form 2")
+    assert settings.preset("Form 2").params == expected
 
 
 def test_values_of_a_chat_become_a_preset(page: ChatPage, settings: Settings) -> None:
