@@ -148,6 +148,12 @@ class ChatSettingsPanel(QFrame):
         self.setEnabled(chat is not None)
         self._fill()
 
+    def _values(self, chat: Chat) -> SamplingPreset:
+        """What a reply would be sampled with now."""
+        preset = chosen(self._settings, chat.conversation.preset)
+        params = preset.params_for(chat.service.state.sampling)
+        return msgspec.structs.replace(preset, params=params, by_model=False)
+
     def _save_prompt(self) -> None:
         if self._pause.isActive():
             self._on_paused()
@@ -157,7 +163,7 @@ class ChatSettingsPanel(QFrame):
         if self._chat is None:
             return
         conversation = self._chat.conversation
-        preset = chosen(self._settings, conversation.preset)
+        self._shown = preset = self._values(self._chat)
         self._is_filling = True
         if self.prompt.toPlainText() != conversation.system_prompt:
             self.prompt.setPlainText(conversation.system_prompt)
@@ -166,10 +172,8 @@ class ChatSettingsPanel(QFrame):
         if is_own(conversation.preset):
             self.presets.addItem(preset.name)
         self.presets.setCurrentText(preset.name)
-        params = preset.params_for(self._chat.service.state.sampling)
-        self._shown = msgspec.structs.replace(preset, params=params, by_model=False)
         for name, box in self.fields.items():
-            box.setValue(getattr(params, name))
+            box.setValue(getattr(preset.params, name))
         self.fixed_seed.setChecked(preset.fixed_seed)
         self.fields["seed"].setEnabled(preset.fixed_seed)
         self._is_filling = False
@@ -228,7 +232,8 @@ class ChatSettingsPanel(QFrame):
         self.changed.emit()
 
     def _on_state_changed(self, state: EngineState) -> None:
-        if state.phase == "ready":  # perhaps another model, which recommends something else
+        # Another model may recommend something else. What is being typed stays where none does.
+        if self._chat and state.phase == "ready" and self._values(self._chat) != self._shown:
             self._fill()
 
     def _on_setting_changed(self, name: str) -> None:

@@ -311,6 +311,22 @@ def test_a_chat_follows_what_the_model_recommends_until_values_are_chosen(
     assert (second.temperature, second.top_k) == (0.35, 9)
 
 
+def test_what_is_being_typed_stays_when_a_model_that_recommends_nothing_new_is_ready(
+    qtbot: QtBot, page: ChatPage, fake_client: FakeClient, service: EngineService
+) -> None:
+    current(page).settings_asked.emit()
+    field = page.panel.fields["temperature"]
+    field.selectAll()
+    QTest.keyClicks(field, "1.2")
+    with qtbot.waitSignal(
+        service.state_changed, check_params_cb=lambda state: state.phase == "ready"
+    ):
+        service.restart()
+    assert field.text() == "1.2"
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert field.value() == 1.2
+
+
 def test_a_value_that_is_chosen_leaves_the_others_as_they_were(
     page: ChatPage, settings: Settings
 ) -> None:
