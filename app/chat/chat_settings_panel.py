@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from app.chat.chat import Chat
 from app.chat.sampling_choice import chosen, is_own, own_values
 from app.language import tr
+from app.settings.presets import free_name, is_built_in
 from app.settings.sampling_preset import SamplingPreset
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
@@ -224,6 +225,8 @@ class ChatSettingsPanel(QFrame):
         """Keep the shown values as a preset, and use it here."""
         if self._chat is None:
             return
+        if is_built_in(name):  # which stays as it is
+            name = free_name(self._settings, name)
         preset = msgspec.structs.replace(self._shown, name=name)
         others = [each for each in self._settings.presets if each.name != name]
         self._settings.set("presets", [msgspec.to_builtins(each) for each in (*others, preset)])

@@ -353,6 +353,16 @@ def test_values_of_a_chat_become_a_preset(page: ChatPage, settings: Settings) ->
     assert page.panel.presets.currentText() == "Lively"
 
 
+def test_values_saved_under_the_name_of_a_built_in_preset_get_a_name_of_their_own(
+    page: ChatPage, settings: Settings
+) -> None:
+    page.panel.fields["temperature"].setValue(1.25)
+    page.panel.save_as("Model's own")
+    assert page.panel.presets.currentText() == "Model's own 2"
+    assert settings.preset("Model's own 2").params.temperature == 1.25
+    assert page.panel.fields["temperature"].value() == 1.25
+
+
 def test_four_chats_are_seen_side_by_side(qtbot: QtBot, page: ChatPage) -> None:
     for n in range(5):
         page.new_chat()
