@@ -29,6 +29,7 @@ help:
 	@echo "make setup        build everything into $(VENV) (checks the system's packages first)"
 	@echo "make run          start Runahead (without a display: its demo in the terminal)"
 	@echo "make test         lint, native tests, Python tests"
+	@echo "make test-native  the native tests; make test-python: the others"
 	@echo "make lint         ruff, mypy --strict, clang-format, without changing a file"
 	@echo "make format       let ruff and clang-format rewrite the files"
 	@echo "make sanitize     native tests under the address, undefined-behaviour and thread sanitizers"

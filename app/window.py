@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 _LEAST = (860, 560)
 _FRAME = (16, 48)  # what the system's frame around the window may take
+# Settings that a model may have of its own, and their names in ModelChoices.
+_CHOICES = {"cache_fraction": "cache", "link": "link"}
 
 
 class MainWindow(QMainWindow):
@@ -245,12 +247,21 @@ class MainWindow(QMainWindow):
             self._theme.set_font_size(settings.get("font_size"))
         elif service.state.phase != "ready":
             return  # the next load takes what is set then
+        elif self._is_own(name):
+            return
         elif name == "cache_fraction" and settings.cache != service.cache:
             service.set_cache_size(settings.cache)
         elif name == "policy" and settings.get("policy") != service.policy:
             service.set_policy(settings.get("policy"))
         elif name == "link" and settings.link != service.link:
             service.set_link(settings.link)
+
+    def _is_own(self, setting: str) -> bool:
+        """Whether the open model does not go by the settings in that."""
+        model, choice = self._service.state.model, _CHOICES.get(setting)
+        if model is None or choice is None:
+            return False
+        return self._library.has_own(Path(model.path), choice)
 
     def _on_reply_started(self, reply: Reply) -> None:
         self._n_streaming += 1

@@ -25,7 +25,7 @@ from engine.events import Event, Finished, Notice, Piece, PrefillProgress, Reaso
 from engine.link_speed import LinkSpeed
 from engine.model_info import ModelInfo, inspect_model
 from engine.open_store import choose_store
-from engine.options import EngineOptions
+from engine.options import EngineOptions, usual_context
 from engine.request import Message, Prompt, Request, RequestId, SessionId
 from engine.runlog.start import start_run_log
 from engine.runlog.writer import RunLogWriter
@@ -87,12 +87,13 @@ class Engine:
     ) -> "Engine":
         """Open a model, building its expert pack first where the options ask for one.
 
-        `model` is its file, or what inspect_model() found there.
+        `model` is its file, or what inspect_model() found there. Without `options` all have their
+        defaults, but for the context of a model that was trained for less.
         Raises ModelFileError, UnsupportedModelError, StorageError, OutOfMemoryError,
         InvalidRequestError, or Cancelled when `progress` returned False.
         """
-        options = options or EngineOptions()
         found = model if isinstance(model, ModelInfo) else inspect_model(model)
+        options = options or EngineOptions(context=usual_context(found.context_length))
         if not found.supported:
             raise errors.UnsupportedModelError(f"{found.title} cannot be run: {found.reason}")
         with native.translated():

@@ -66,3 +66,9 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
                 raise InvalidRequestError(f"{name} is {value}; it must be from {low} to {high}")
         if self.store not in STORES:
             raise InvalidRequestError(f"Store {self.store!r} is unknown: give {', '.join(STORES)}")
+
+
+def usual_context(trained: int) -> int:
+    """The default one, or what a model was `trained` for where that is less; 0: it is not known."""
+    usual = EngineOptions().context
+    return min(usual, trained) if trained > 0 else usual

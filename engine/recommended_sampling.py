@@ -1,6 +1,5 @@
 """RecommendedSampling: how a model's file says that its tokens should be chosen."""
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -32,8 +31,8 @@ class RecommendedSampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaul
     @property
     def values(self) -> dict[str, Any]:
         """What is recommended, by the names of SamplingParams."""
-        found = {name: getattr(self, name) for name in _KEYS.values()}
-        return {name: value for name, value in found.items() if value is not None}
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found
 
     def applied(self, params: SamplingParams) -> SamplingParams:
         """`params`, with what is recommended in its place."""
@@ -44,24 +43,16 @@ def recommended_sampling(metadata: Iterable[tuple[str, str]]) -> RecommendedSamp
     """What a file's metadata, keys and texts, recommend. What no SamplingParams allows is left."""
     texts = dict(metadata)
     values = {name: _number(name, texts[key]) for key, name in _KEYS.items() if key in texts}
-    allowed = {name: value for name, value in values.items() if _is_allowed(name, value)}
-    return msgspec.convert(allowed, RecommendedSampling)
+    return msgspec.convert(values, RecommendedSampling)
 
 
-def _number(name: str, text: str) -> float | int | None:
+def _number(name: str, text: str) -> float | None:
+    """What `text` says, where SamplingParams allow it."""
     try:
         number = float(text)
-    except ValueError:
+        if name == "top_k":
+            number = max(0, int(number))  # below 0: all tokens, as for llama.cpp
+        msgspec.convert({name: number}, SamplingParams)
+    except (ValueError, OverflowError, InvalidRequestError):
         return None
-    if not math.isfinite(number):
-        return None
-    if name == "top_k":
-        return max(0, round(number))  # below 0: all tokens, as for llama.cpp
     return number
-
-
-def _is_allowed(name: str, value: float | None) -> bool:
-    try:
-        return value is not None and bool(SamplingParams(**{name: value}))  # type: ignore[arg-type]
-    except InvalidRequestError:
-        return False

@@ -1,5 +1,7 @@
 """ChatSettingsPanel: what the shown chat tells the model about itself, and how words are chosen."""
 
+from functools import partial
+
 import msgspec
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
@@ -22,6 +24,7 @@ from PySide6.QtWidgets import (
 from app.chat.chat import Chat
 from app.chat.sampling_choice import chosen, is_own, own_values
 from app.language import tr
+from app.settings.presets import free_name, is_built_in
 from app.settings.sampling_preset import SamplingPreset
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
@@ -29,7 +32,6 @@ from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import label
 from engine.engine_state import EngineState
-from engine.sampling import SamplingParams
 
 PAUSE_MS = 400
 # name, label, what it does, decimals (0: whole), low, high, step
@@ -69,6 +71,7 @@ class ChatSettingsPanel(QFrame):
         follow_font(self, lambda: self.setFixedWidth(min(450, scaled(self, 300))))
         self._settings = settings
         self._chat: Chat | None = None
+        self._shown = settings.preset("")
         self._is_filling = False
         self.prompt = QPlainTextEdit()
         self.prompt.setPlaceholderText(tr("You are a careful assistant…"))
@@ -89,7 +92,7 @@ class ChatSettingsPanel(QFrame):
         self._lay_out()
         self.prompt.textChanged.connect(self._on_prompt_changed)
         self.presets.activated.connect(self._on_preset_chosen)
-        self.fixed_seed.toggled.connect(self._on_value_changed)
+        self.fixed_seed.toggled.connect(self._on_fixed_seed_toggled)
         self.save_button.clicked.connect(self._on_save_asked)
         self.close_button.clicked.connect(self.closed)
         settings.changed.connect(self._on_setting_changed)
@@ -104,7 +107,7 @@ class ChatSettingsPanel(QFrame):
             box.setToolTip(tr(tip))
             box.setAccessibleName(tr(text))
             box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-            box.valueChanged.connect(self._on_value_changed)
+            box.valueChanged.connect(partial(self._on_value_changed, name))
             self.fields[name] = box
             form.addRow(label(tr(text)), box)
         inner = QWidget()
@@ -146,12 +149,11 @@ class ChatSettingsPanel(QFrame):
         self.setEnabled(chat is not None)
         self._fill()
 
-    @property
-    def values(self) -> SamplingPreset:
-        """What the fields say."""
-        values = {name: box.value() for name, box in self.fields.items()}
-        params = msgspec.convert(values, SamplingParams)
-        return SamplingPreset(self.presets.currentText(), params, self.fixed_seed.isChecked())
+    def _values(self, chat: Chat) -> SamplingPreset:
+        """What a reply would be sampled with now."""
+        preset = chosen(self._settings, chat.conversation.preset)
+        params = preset.params_for(chat.service.state.sampling)
+        return msgspec.structs.replace(preset, params=params, by_model=False)
 
     def _save_prompt(self) -> None:
         if self._pause.isActive():
@@ -162,7 +164,7 @@ class ChatSettingsPanel(QFrame):
         if self._chat is None:
             return
         conversation = self._chat.conversation
-        preset = chosen(self._settings, conversation.preset)
+        self._shown = preset = self._values(self._chat)
         self._is_filling = True
         if self.prompt.toPlainText() != conversation.system_prompt:
             self.prompt.setPlainText(conversation.system_prompt)
@@ -171,9 +173,8 @@ class ChatSettingsPanel(QFrame):
         if is_own(conversation.preset):
             self.presets.addItem(preset.name)
         self.presets.setCurrentText(preset.name)
-        params = preset.params_for(self._chat.service.state.sampling)
         for name, box in self.fields.items():
-            box.setValue(getattr(params, name))
+            box.setValue(getattr(preset.params, name))
         self.fixed_seed.setChecked(preset.fixed_seed)
         self.fields["seed"].setEnabled(preset.fixed_seed)
         self._is_filling = False
@@ -200,10 +201,17 @@ class ChatSettingsPanel(QFrame):
             self._fill()
             self.changed.emit()
 
-    def _on_value_changed(self) -> None:
+    def _on_value_changed(self, name: str, value: float) -> None:
+        params = msgspec.structs.replace(self._shown.params, **{name: value})
+        self._use(msgspec.structs.replace(self._shown, params=params))
+
+    def _on_fixed_seed_toggled(self, on: bool) -> None:
+        self._use(msgspec.structs.replace(self._shown, fixed_seed=on))
+
+    def _use(self, values: SamplingPreset) -> None:
+        """Give the chat values of its own, unless it is they that are being shown."""
         if self._is_filling or self._chat is None:
             return
-        values = self.values
         self._chat.conversations.update(self._chat.id, preset=own_values(values))
         self._fill()
         self.changed.emit()
@@ -214,10 +222,12 @@ class ChatSettingsPanel(QFrame):
             self.save_as(name.strip())
 
     def save_as(self, name: str) -> None:
-        """Keep the fields' values as a preset, and use it here."""
+        """Keep the shown values as a preset, and use it here."""
         if self._chat is None:
             return
-        preset = msgspec.structs.replace(self.values, name=name)
+        if is_built_in(name):  # which stays as it is
+            name = free_name(self._settings, name)
+        preset = msgspec.structs.replace(self._shown, name=name)
         others = [each for each in self._settings.presets if each.name != name]
         self._settings.set("presets", [msgspec.to_builtins(each) for each in (*others, preset)])
         self._chat.conversations.update(self._chat.id, preset=name)
@@ -225,7 +235,8 @@ class ChatSettingsPanel(QFrame):
         self.changed.emit()
 
     def _on_state_changed(self, state: EngineState) -> None:
-        if state.phase == "ready":  # perhaps another model, which recommends something else
+        # Another model may recommend something else. What is being typed stays where none does.
+        if self._chat and state.phase == "ready" and self._values(self._chat) != self._shown:
             self._fill()
 
     def _on_setting_changed(self, name: str) -> None:

@@ -122,6 +122,19 @@ class ModelLibrary(QObject):
         if choices != self._models[id].choices:
             self._replace(msgspec.structs.replace(self._models[id], choices=choices))
 
+    def has_own(self, path: Path, choice: str) -> bool:
+        """Whether this file's model does not go by the settings in that choice."""
+        model = self.by_path(path)
+        return model is not None and getattr(model.choices, choice) is not None
+
+    def change_own(self, path: Path, choice: str, value: object) -> bool:
+        """Change a choice that this file's model has of its own; whether it has one."""
+        model = self.by_path(path)
+        if model is None or not self.has_own(path, choice):
+            return False
+        self.choose(model.id, msgspec.structs.replace(model.choices, **{choice: value}))
+        return True
+
     def remove(self, id: str) -> None:
         """Forget it; its files stay."""
         if self._models.pop(id, None) is not None:

@@ -1,12 +1,14 @@
 """CacheCard: the size of the expert cache, changed while text streams."""
 
 import math
+from pathlib import Path
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.engine_service import EngineService
 from app.language import tr
+from app.models.library import ModelLibrary
 from app.models.machine_memory import MachineMemory, machine_memory
 from app.monitor.cache_slider import CacheMarks, CacheSlider
 from app.monitor.title import Title
@@ -37,13 +39,14 @@ class CacheCard(Card):
     def __init__(
         self,
         service: EngineService,
+        library: ModelLibrary,
         settings: Settings,
         theme: Theme,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent=parent)
         self._service = service
-        self._settings = settings
+        self._library, self._settings = library, settings
         self._info: EngineInfo | None = None
         self._wanted: int | None = None  # not sent yet
         self._size = 0
@@ -135,14 +138,18 @@ class CacheCard(Card):
         if self._info is None or self._wanted is None:
             return
         share, self._wanted = self._share_of(self._wanted), None
-        self._service.set_cache_size(CacheSize() if share >= 1 else CacheSize(fraction=share))
+        self._service.set_cache_size(_size_of(share))
 
     def _on_remember(self) -> None:
-        """The next load begins with this size."""
-        if self._info is not None and not self.slider.isSliderDown():
-            share = self._share_of(self.slider.n_bytes)
-            if share >= BY_NAME["cache_fraction"].low:
-                self._settings.set("cache_fraction", share)
+        """The next load begins with this size: of this model if it has its own, else of all."""
+        if self._info is None or self.slider.isSliderDown():
+            return
+        share = self._share_of(self.slider.n_bytes)
+        model = self._service.state.model
+        if model and self._library.change_own(Path(model.path), "cache", _size_of(share)):
+            return
+        if share >= BY_NAME["cache_fraction"].low:
+            self._settings.set("cache_fraction", share)
 
     def _share_of(self, n_bytes: int) -> float:
         """As settings keep it, so that both mean the same size; not below the minimum."""
@@ -176,3 +183,7 @@ class CacheCard(Card):
             self._show_result(stats.cache_slots)
         if not self._measure.isActive():
             self._take_memory(machine_memory())
+
+
+def _size_of(share: float) -> CacheSize:
+    return CacheSize() if share >= 1 else CacheSize(fraction=share)

@@ -90,7 +90,7 @@ class MonitorPage(QWidget):
             [("minute", tr("1 min")), ("ten", tr("10 min")), ("all", tr("All"))],
             tr("How much time the plots show"),
         )
-        self.cache_card = CacheCard(service, settings, theme)
+        self.cache_card = CacheCard(service, library, settings, theme)
         self.run_card = RunCard(service, library, settings, theme)
         self.compare_card = CompareCard(theme)
         self.subtitle = ElidedLabel("", "muted")

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import msgspec
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
@@ -152,17 +151,11 @@ class RunCard(Card):
         speed = LinkSpeed.parse(str(self.link.itemData(place)))
         if speed != self._service.link:
             self._service.set_link(speed)
-            self._remember_link(speed)
+            # For the model if it has a link of its own, as the demo model has; else for all others.
+            model = self._service.state.model
+            if not (model and self._library.change_own(Path(model.path), "link", speed)):
+                self._settings.set("link", str(speed))
         self.refresh()
-
-    def _remember_link(self, speed: LinkSpeed) -> None:
-        """For the model if it has a link of its own, as the demo model has; else for all others."""
-        model = self._service.state.model
-        known = self._library.by_path(Path(model.path)) if model else None
-        if known and known.choices.link is not None:
-            self._library.choose(known.id, msgspec.structs.replace(known.choices, link=speed))
-        else:
-            self._settings.set("link", str(speed))
 
 
 def _offer(box: QComboBox, choices: list[tuple[str, str]], chosen: str) -> None:

@@ -175,7 +175,7 @@ class PresetsEditor(Card):
         self.remove_button.setEnabled(not fixed)
         self.hint.setVisible(fixed)
         self.hint.setText(
-            tr("Built in: what the model's file recommends, and these values for the rest.")
+            tr("Built in: what the model's file recommends, else these values.")
             if preset.by_model
             else tr("Built in: add a copy to change it.")
         )

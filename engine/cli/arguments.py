@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from engine import native
 from engine.cache_size import CacheSize
 from engine.errors import InvalidRequestError
 from engine.link_speed import LinkSpeed
@@ -68,11 +69,18 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def preset_names() -> str:
+    """Of the policies, for help texts."""
+    return ", ".join(name for name, _ in native.presets())
+
+
 def add_policy_arguments(parser: argparse.ArgumentParser) -> None:
     """One policy, one cache size, one link speed."""
     group = parser.add_argument_group("policy")
     group.add_argument(
-        "--policy", default="bevy", help="a preset, or five names joined by '/' (default: bevy)"
+        "--policy",
+        default="bevy",
+        help=f"a preset ({preset_names()}), or five names joined by '/' (default: bevy)",
     )
     group.add_argument(
         "--cache",

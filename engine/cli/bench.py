@@ -12,6 +12,7 @@ from engine.cli.arguments import (
     add_engine_arguments,
     listed,
     positive,
+    preset_names,
 )
 from engine.cli.bench_routing import run_routing
 from engine.cli.bench_table import bench_table, slow_links
@@ -38,7 +39,8 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         type=listed(str),
         default=("bevy", "lockstep-lfu", "llama.cpp"),
         metavar="A,B,...",
-        help="the first is compared with the others (default: bevy,lockstep-lfu,llama.cpp)",
+        help=f"the first is compared with the others; presets ({preset_names()}), or five names"
+        " joined by '/' (default: bevy,lockstep-lfu,llama.cpp)",
     )
     parser.add_argument(
         "--requests",

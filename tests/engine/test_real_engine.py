@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -143,6 +144,14 @@ def test_a_session_reads_a_shared_beginning_once(tiny: Path) -> None:
         engine.close_session(session)
     assert read[0] == len(prompt) + len("First")
     assert read[1] <= len("Second") + 1
+
+
+def test_without_options_a_model_opens_with_the_context_it_was_trained_for(tiny: Path) -> None:
+    with Engine.open(tiny) as engine:
+        assert engine.info.context == min(4096, engine.model.context_length)
+    trained = msgspec.structs.replace(inspect_model(tiny), context_length=100)
+    with Engine.open(trained) as engine:
+        assert engine.info.context == 100
 
 
 def test_inspect_agrees_with_what_was_made(tiny: Path) -> None:

