@@ -104,6 +104,7 @@ def results() -> dict[str, Any]:
         },
         "sampling": {"temperature": 0.7, "top_k": 20, "top_p": 0.8, "min_p": 0.05, "seed": 1},
         "replies": [{"prompt": ["Is it?", "Is it_not?"], "0.0": said, "0.7": said}],
+        "own_replies": [{"prompt": ["Why?", "How?"], "0.0": said, "0.7": said}],
         "llama_cpp": [None, 0.01],
         "experts": {
             "n_chat": 4,
@@ -127,7 +128,8 @@ TRAINED = {
 
 
 def test_the_card_says_what_was_counted_and_prints_every_turn() -> None:
-    text = card(results(), TRAINED, {"0": None, "0.7": None})
+    nobody = {"0": None, "0.7": None}
+    text = card(results(), TRAINED, nobody, nobody)
     for words in (
         "31 replies",
         "the 380 decode steps",
@@ -137,17 +139,19 @@ def test_the_card_says_what_was_counted_and_prints_every_turn() -> None:
     ):
         assert words in text
     assert "**Is it?**" in text and "**Is it\\_not?**" in text
-    assert text.count("*(cut off)*") == 2
+    assert text.index("**How?**") < text.index("others' questions") < text.index("**Is it?**")
+    assert text.count("*(cut off)*") == 4
     assert "A reader found" not in text
     assert "{" not in text and "](" not in text  # no place is left open, and no link to nowhere
 
 
 def test_the_card_says_what_a_reader_found() -> None:
-    text = card(results(), TRAINED, {"0": 1, "0.7": 0})
-    assert (
-        "A reader found 1 of 1 at temperature 0 and 0 of 1 at temperature 0.7 grammatical and on"
-        " topic." in text
-    )
+    text = card(results(), TRAINED, {"0": 1, "0.7": 0}, {"0": 0, "0.7": None})
+    for found in (
+        "1 of 1 at temperature 0 and 0 of 1 at temperature 0.7",
+        "0 of 1 at temperature 0",
+    ):
+        assert f"A reader found {found} grammatical and on topic." in text
 
 
 def talks(make: Callable[[Random], Thread], count: int = 400) -> list[Exchange]:

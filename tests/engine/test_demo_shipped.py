@@ -27,6 +27,7 @@ from recipe.evaluate import (
     difference,
     greedy_prompts,
     load_llama,
+    own_prompts,
     share_of_trigram,
 )
 from recipe.evaluate import replies as replies_of
@@ -107,7 +108,7 @@ def test_llama_cpp_gives_the_same_greedy_replies(engine: Engine) -> None:
 
 
 def test_it_recommends_how_to_sample(engine: Engine) -> None:
-    expected = {"temperature": 0.7, "top_k": 20, "top_p": 0.8}
+    expected = {"temperature": 0.7, "top_k": 20, "top_p": 0.8, "min_p": 0.3}
     assert engine.model.sampling.values == pytest.approx(expected)
 
 
@@ -163,9 +164,9 @@ def test_its_perplexity_is_at_most_half_of_a_trigrams() -> None:
 
 def test_the_card_prints_all_held_out_prompts_and_warns() -> None:
     text = card()
-    prompts = held_out_prompts()
-    assert len(prompts) == 30
-    for turns in prompts:
+    own, others = own_prompts(), held_out_prompts()
+    assert len(own) == len(others) == 30
+    for turns in own + others:
         for turn in turns:
             assert " / ".join(line for line in turn.splitlines() if line) in text
     assert "not to be relied on" in " ".join(text.split())

@@ -8,15 +8,21 @@ from typing import Any
 
 from recipe.shape import Shape
 
-# With places for figures; the replies follow it.
+# With places for figures.
 _TEXT = Path(__file__).with_suffix(".md")
+_REPLIES = "<!-- replies -->\n"  # where they come
 
 
-def card(results: dict[str, Any], settings: dict[str, Any], good: Mapping[str, int | None]) -> str:
+Good = Mapping[str, int | None]
+
+
+def card(
+    results: dict[str, Any], settings: dict[str, Any], own_good: Good, others_good: Good
+) -> str:
     """The card as Markdown.
 
-    `good` has, by temperature, the replies to how many prompts a reader found grammatical and on
-    topic; None: nobody counted.
+    Of the recipe's own prompts and those of others, a `Good` has, by temperature, the replies to
+    how many a reader found grammatical and on topic; None: nobody counted.
     """
     shape = Shape()
     experts = results["experts"]
@@ -55,17 +61,22 @@ def card(results: dict[str, Any], settings: dict[str, Any], good: Mapping[str, i
         recall=experts["next_router_recall"],
         repeat=experts["repeat_share"],
         sampling=results["sampling"],
-        n_prompt=len(results["replies"]),
-        read=_read(good, len(results["replies"])),
+        n_own=len(results["own_replies"]),
+        n_others=len(results["replies"]),
         n_same=results["llama_cpp"].count(None),
         n_compared=len(results["llama_cpp"]),
         apart=_apart([gap for gap in results["llama_cpp"] if gap is not None]),
         **settings,
     )
-    return filled + "".join(_conversations(results["replies"]))
+    own, others, _ = filled.split(_REPLIES)
+    parts = ((own, "own_replies", own_good), (others, "replies", others_good))
+    return "".join(
+        text + _read(good, len(results[key])) + "".join(_conversations(results[key]))
+        for text, key, good in parts
+    )
 
 
-def _read(good: Mapping[str, int | None], n_prompt: int) -> str:
+def _read(good: Good, n_prompt: int) -> str:
     found = [
         f"{n} of {n_prompt} at temperature {temperature}"
         for temperature, n in good.items()
@@ -107,18 +118,22 @@ def main() -> None:
     parser.add_argument("results", type=Path)
     parser.add_argument("settings", type=Path)
     parser.add_argument("card", type=Path)
-    for temperature, name in (("0", "good_0"), ("0.7", "good_07")):
+    for whose in ("own", "others"):
         parser.add_argument(
-            f"--{name.replace('_', '-')}",
+            f"--{whose}",
             type=int,
+            nargs=2,
+            default=(None, None),
             metavar="N",
-            help=f"for how many prompts a reader found the replies good at {temperature}",
+            help="for how many of these prompts a reader found the replies good, at 0 and at 0.7",
         )
     arguments = parser.parse_args()
     results = json.loads(arguments.results.read_text(encoding="utf-8"))
     settings = json.loads(arguments.settings.read_text(encoding="utf-8"))
-    good = {"0": arguments.good_0, "0.7": arguments.good_07}
-    arguments.card.write_text(card(results, settings, good), encoding="utf-8")
+    own, others = (
+        dict(zip(("0", "0.7"), counts, strict=True)) for counts in (arguments.own, arguments.others)
+    )
+    arguments.card.write_text(card(results, settings, own, others), encoding="utf-8")
 
 
 if __name__ == "__main__":

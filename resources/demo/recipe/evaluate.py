@@ -30,6 +30,7 @@ from recipe.ngrams import Trigram, Unigram
 from recipe.rows import Rows
 
 HELD_OUT_SEED, N_HELD_OUT = 4, 300  # conversations
+OWN_SEED, N_OWN = 5, 30  # conversations
 TEMPERATURES = (0.0, 0.7)
 _CONTEXT = 1024
 _MOST = 256  # tokens of a reply
@@ -57,6 +58,7 @@ def evaluate(model: Path, rows_folder: Path) -> dict[str, Any]:
             "perplexity": perplexities(llama, rows_folder, held_out, engine.info.n_vocab),
             "sampling": msgspec.structs.asdict(sampled(engine, TEMPERATURES[-1], seed=1)),
             "replies": found,
+            "own_replies": [replies(engine, turns) for turns in own_prompts()],
             "llama_cpp": [
                 difference(engine, llama, tuple(prompt))
                 for answered in found
@@ -102,6 +104,12 @@ def perplexities(
             "assistant": float(np.exp(-logs[said].mean())),
         }
     return found
+
+
+def own_prompts() -> list[list[str]]:
+    """The user's turns of the first held-out conversations of a seed of their own."""
+    made = islice(conversations("held-out", OWN_SEED), N_OWN)
+    return [[turn.text for turn in c if turn.role == "user"] for c in made]
 
 
 def replies(
