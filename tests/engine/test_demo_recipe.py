@@ -141,7 +141,7 @@ def test_the_card_says_what_was_counted_and_prints_every_turn() -> None:
     assert "**Is it?**" in text and "**Is it\\_not?**" in text
     assert text.index("**How?**") < text.index("others' questions") < text.index("**Is it?**")
     assert text.count("*(cut off)*") == 4
-    assert "A reader found" not in text
+    assert "readers found" not in text
     assert "{" not in text and "](" not in text  # no place is left open, and no link to nowhere
 
 
@@ -151,7 +151,7 @@ def test_the_card_says_what_a_reader_found() -> None:
         "1 of 1 at temperature 0 and 0 of 1 at temperature 0.7",
         "0 of 1 at temperature 0",
     ):
-        assert f"A reader found {found} grammatical and on topic." in text
+        assert f"readers found {found} grammatical and on topic" in text
 
 
 def talks(make: Callable[[Random], Thread], count: int = 400) -> list[Exchange]:

@@ -84,7 +84,10 @@ def _read(good: Good, n_prompt: int) -> str:
     ]
     if not found:
         return ""
-    return f"\nA reader found {' and '.join(found)} grammatical and on topic.\n"
+    return (
+        f"\nThe stricter of two readers found {' and '.join(found)} grammatical and on topic in"
+        " every reply.\n"
+    )
 
 
 def _apart(gaps: list[float]) -> str:
