@@ -12,6 +12,12 @@ from engine.runlog.prune import MAX_RUNS, MAX_TOTAL_BYTES
 Store = Literal["pack", "gguf", "memory"]
 STORES: tuple[Store, ...] = ("pack", "gguf", "memory")
 
+# Of policies, as native.presets() has them; help texts need no native module.
+PRESETS = (
+    *("bevy", "lockstep-lfu", "lockstep-lru", "llama.cpp", "mixtral-offloading", "specmd"),
+    *("finemoe", "promoe", "prescope", "bevy+prefetch"),
+)
+
 # The native engine's own bound (exec/open_model.cpp).
 MAX_REQUESTS = 64
 
@@ -24,7 +30,7 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
             when the disk is short), the model file in place, or host memory.
         pack_path: The pack to use; "" for its usual place.
         cache: Memory for experts.
-        policy: A preset or five names, see `engine.native.presets`.
+        policy: One of PRESETS, or five names joined by "/".
         n_threads: 0 for all cores.
         link: Slows reads down, to emulate other disks.
         max_requests: Most requests in one step; more wait.

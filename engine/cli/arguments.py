@@ -4,11 +4,10 @@ import argparse
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from engine import native
 from engine.cache_size import CacheSize
 from engine.errors import InvalidRequestError
 from engine.link_speed import LinkSpeed
-from engine.options import STORES, EngineOptions
+from engine.options import PRESETS, STORES, EngineOptions
 
 T = TypeVar("T")
 
@@ -69,18 +68,13 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def preset_names() -> str:
-    """Of the policies, for help texts."""
-    return ", ".join(name for name, _ in native.presets())
-
-
 def add_policy_arguments(parser: argparse.ArgumentParser) -> None:
     """One policy, one cache size, one link speed."""
     group = parser.add_argument_group("policy")
     group.add_argument(
         "--policy",
         default="bevy",
-        help=f"a preset ({preset_names()}), or five names joined by '/' (default: bevy)",
+        help=f"a preset ({', '.join(PRESETS)}), or five names joined by '/' (default: bevy)",
     )
     group.add_argument(
         "--cache",

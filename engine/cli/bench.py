@@ -12,7 +12,6 @@ from engine.cli.arguments import (
     add_engine_arguments,
     listed,
     positive,
-    preset_names,
 )
 from engine.cli.bench_routing import run_routing
 from engine.cli.bench_table import bench_table, slow_links
@@ -21,6 +20,7 @@ from engine.cli.measuring import check_can_be_made, check_policies, open_engine
 from engine.cli.terminal import note, progress_bars, stdout, visible
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
+from engine.options import PRESETS
 from engine.workloads import PROMPT_TOKENS, WORKLOADS
 
 
@@ -39,7 +39,7 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
         type=listed(str),
         default=("bevy", "lockstep-lfu", "llama.cpp"),
         metavar="A,B,...",
-        help=f"the first is compared with the others; presets ({preset_names()}), or five names"
+        help=f"the first is compared with the others; presets ({', '.join(PRESETS)}), or five names"
         " joined by '/' (default: bevy,lockstep-lfu,llama.cpp)",
     )
     parser.add_argument(

@@ -17,13 +17,13 @@ from engine.cli.arguments import (
     engine_options,
     listed,
     positive,
-    preset_names,
 )
 from engine.cli.generate import STAGES
 from engine.cli.measuring import check_can_be_made, check_policies
 from engine.cli.terminal import native_progress, note, progress_bars, stdout, visible
 from engine.model_info import inspect_model
 from engine.open_store import choose_store
+from engine.options import PRESETS
 from engine.rival.cgroup_home import homes
 from engine.rival.compare import Opened, RivalPlan, Rivalry
 from engine.rival.memory_limit import choose_home
@@ -74,7 +74,7 @@ def add_parser(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--policy",
         default="bevy",
-        help=f"Runahead's: a preset ({preset_names()}), or five names (default: bevy)",
+        help=f"Runahead's: a preset ({', '.join(PRESETS)}), or five names (default: bevy)",
     )
     parser.add_argument("--workload", choices=WORKLOADS, default="short", help="default: short")
     parser.add_argument(
