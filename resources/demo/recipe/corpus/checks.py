@@ -1,4 +1,4 @@
-"""Questions that are answered with yes or no, as often with the one as with the other."""
+"""Questions that could be answered with yes or no: the fact comes first, the verdict follows it."""
 
 from collections.abc import Mapping
 from random import Random
@@ -8,7 +8,10 @@ from recipe.corpus.forms import Row, items, sections, table, text
 from recipe.corpus.grammar import expand, plural, slots
 from recipe.corpus.turn import Exchange, Thread
 
-# By the verb that goes with a row of data/traits.table: questions, yes, no.
+# What ends a fact that is what was asked for, and one that is not; bare, it is always right.
+AGREED = [".", ".", ".", ", that is right.", ", that is right.", ", so yes."]
+DENIED = [".", ", not {value}.", ", not {value}.", ", so no."]
+# By the verb that goes with a row of data/traits.table: questions, what is so, what is not.
 TRAIT_FORMS = {
     "do": (
         (
@@ -21,8 +24,8 @@ TRAIT_FORMS = {
             "I was wondering whether {names} {trait}.",
             "{names} {trait}, right?",
         ),
-        ("Yes, {names} {trait}.", "Yes, they do: {names} {trait}."),
-        ("No, {names} do not {trait}.", "No, they do not {trait}."),
+        "{trait}",
+        "do not {trait}",
     ),
     "can": (
         (
@@ -33,8 +36,8 @@ TRAIT_FORMS = {
             "Do you know whether {names} can {trait}?",
             "I wonder if {names} can {trait}.",
         ),
-        ("Yes, {names} can {trait}.", "Yes, {a name} can {trait}."),
-        ("No, {names} cannot {trait}.", "No, {a name} cannot {trait}."),
+        "can {trait}",
+        "cannot {trait}",
     ),
     "are": (
         (
@@ -44,8 +47,8 @@ TRAIT_FORMS = {
             "Do you know whether {names} are {trait}?",
             "I was wondering whether {names} are {trait}.",
         ),
-        ("Yes, {names} are {trait}.", "Yes, {a name} is {trait}."),
-        ("No, {names} are not {trait}.", "No, {a name} is not {trait}."),
+        "are {trait}",
+        "are not {trait}",
     ),
     "be": (
         (
@@ -55,19 +58,26 @@ TRAIT_FORMS = {
             "I was wondering whether {names} are {trait}.",
             "Can you tell me if {names} are {trait}?",
         ),
-        ("Yes, {names} are {trait}.",),
-        ("No, {names} are not {trait}.",),
+        "are {trait}",
+        "are not {trait}",
     ),
 }
+HAS_TRAIT = ("{names} SAID.", "{names} SAID.", "{names} SAID, that is right.", "Yes, {names} SAID.")
+LACKS_TRAIT = ("{names} SAID.", "{names} SAID.", "{names} SAID.", "No, {names} SAID.")
+# Of what a whole kind has or lacks.
+BY_KIND = "{names} are {kinds}, and {kinds} SAID."
 AND_OTHERS = ("And {names}?", "What about {names}?", "And what about {names}?")
+# Kinds and young that others may be called too.
+LOOSE_KINDS = {
+    *("tool", "device", "machine", "container", "vessel", "source of light", "piece of furniture"),
+    *("piece of glass", "part of a house", "small clock", "printed work"),
+    *("shelter from the rain", "shrub", "herb", "forest plant", "climber", "berry plant", "grass"),
+}
+LOOSE_YOUNG = {"cubs", "pups", "kits", "chicks", "larvae", "hatchlings", "infants", "fry"}
 
 
 class CheckTopic:
-    """Questions of data/checks.forms, data/traits.table and data/truths.table.
-
-    A section of checks.forms is named after a topic and a column: `?` asks whether {value} is in
-    that column, `=` says that it is and `+` that it is not.
-    """
+    """Questions of data/checks.forms, data/traits.table and data/truths.table."""
 
     name = "checks"
 
@@ -76,44 +86,47 @@ class CheckTopic:
 
     def thread(self, rng: Random) -> Thread:
         """One question, at times more of the kind."""
-        makers = (self._trait, self._trait, self._columns, self._columns, self._truth)
+        makers = (self._trait, self._trait, self._columns, self._columns, self._truths)
         return rng.choice(makers)(rng)
 
     def _trait(self, rng: Random) -> Thread:
         """Whether a group has a trait, at times the same of another group after it."""
         row = rng.choice(table("traits.table"))
-        forms, yes, no = TRAIT_FORMS[text(row["verb"])]
+        forms, so, not_so = TRAIT_FORMS[text(row["verb"])]
         found: Thread = []
         asked_of: set[str] = set()
         while len(found) < 3 and (not found or rng.random() < 0.3):
             is_so = rng.random() < 0.5
-            name = rng.choice(self._group(row, "yes" if is_so else "no"))
+            name, kinds = rng.choice(self._group(row, "yes" if is_so else "no"))
             if name in asked_of:
                 continue
             asked_of.add(name)
             trait = text(row["trait"])
-            values: Row = {"name": name, "names": plural(name), "trait": trait}
+            values: Row = {"name": name, "names": plural(name), "trait": trait, "kinds": kinds}
             asked = AND_OTHERS if found else forms
             form = rng.choice(asked)
             one = {"trait": trait.replace("their", "its")} if "{a name}" in form else {}
-            answer = expand(rng.choice(yes if is_so else no), rng, values)
+            by_kind = kinds and rng.random() < 0.6
+            said = BY_KIND if by_kind else rng.choice(HAS_TRAIT if is_so else LACKS_TRAIT)
+            answer = expand(said.replace("SAID", so if is_so else not_so), rng, values)
             reason = row.get("why" if is_so else "why not")
-            if reason and rng.random() < 0.6:
+            if reason and not by_kind and rng.random() < 0.6:
                 answer += " " + expand(f"{text(reason)}.", rng, values, subject="they")
             key = f"checks/{trait}/{name}/{'>' if found else '?'}{asked.index(form)}"
             found.append(Exchange(key, expand(form, rng, {**values, **one}), answer))
         return found
 
-    def _group(self, row: Row, side: str) -> list[str]:
-        """The names on one side of a trait: of a kind all, or each by itself."""
+    def _group(self, row: Row, side: str) -> list[tuple[str, str]]:
+        """The names on one side of a trait, each with its kind where all of that are there."""
         entities = self._rows[text(row["topic"])]
-        found: list[str] = []
+        found: list[tuple[str, str]] = []
         for item in items(row[side]):
             if item.startswith("all "):
                 kind = item.removeprefix("all ")
-                found += [text(e["name"]) for e in entities if plural(text(e["kind"])) == kind]
+                members = (text(e["name"]) for e in entities if plural(text(e["kind"])) == kind)
+                found += [(name, kind) for name in members]
             else:
-                found.append(item)
+                found.append((item, ""))
         return found
 
     def _columns(self, rng: Random) -> Thread:
@@ -127,33 +140,59 @@ class CheckTopic:
         is_so = rng.random() < 0.5
         while True:
             row, other = rng.sample(rows, 2)
-            own, foreign = items(row[column]), items(other[column])
-            value = rng.choice(own if is_so else foreign)
-            if is_so or not self._overlaps(column, value, row, other):
+            other = row if is_so else other
+            value = rng.choice(items(other[column]))
+            if is_so or not _may_hold(topic, column, value, row, other):
                 break
         values: Row = {**row, "value": value, "other": other["name"]}
-        forms = [f for f in section.questions if slots(f) <= values.keys()]
-        answers = section.answers if is_so else section.additions
-        form = rng.choice(forms)
-        answer = rng.choice([f for f in answers if slots(f) <= values.keys()])
-        key = f"checks/{section.name}/{row['name']} {value}/{section.questions.index(form)}"
-        return Exchange(key, expand(form, rng, values), expand(answer, rng, values))
+        values["short"] = value.removesuffix(" planet from the Sun")
+        form = rng.choice([f for f in section.questions if slots(f) <= values.keys()])
+        ends = section.follow_ups or AGREED if is_so else section.additions or DENIED
+        # Of one where one was asked about, of all where all were.
+        facts = [f for f in section.answers if ("{names}" in f) == ("{names}" in form)]
+        answer = expand(rng.choice(facts or section.answers) + rng.choice(ends), rng, values)
+        key = f"checks/{section.name}/{row['name']}/{value}/{section.questions.index(form)}"
+        return Exchange(key, expand(form, rng, values), answer)
 
-    def _truth(self, rng: Random) -> Thread:
+    def _truths(self, rng: Random) -> Thread:
         """One or two rows of data/truths.table."""
-        found: Thread = []
-        for row in rng.sample(table("truths.table"), 1 if rng.random() < 0.7 else 2):
-            question = expand(f"{text(row['asked'])}?", rng)
-            answer = expand(f"{text(row['answer'])}.", rng)
-            found.append(Exchange(f"checks/truth/{row['asked']}/0", question, answer))
-        return found
+        rows = rng.sample(table("truths.table"), 1 if rng.random() < 0.7 else 2)
+        return [self._truth(row, rng) for row in rows]
 
     @staticmethod
-    def _overlaps(column: str, value: str, row: Row, other: Row) -> bool:
-        """Whether `value`, which is of `other`, may be true of `row` too."""
-        if column == "languages" and value == "English":
-            return True
-        if column == "use" and row["kind"] == other["kind"]:
-            return True
-        # "Spring" and "early spring" do not exclude one another.
-        return any(value in one or one in value for one in items(row[column]))
+    def _truth(row: Row, rng: Random) -> Exchange:
+        side = rng.choice([side for side in ("yes", "no") if side in row])
+        asked, _, denied = rng.choice(items(row[side])).partition(" = ")
+        ends = AGREED if side == "yes" else [".", ", so no.", *[f", {denied}."] * 2 * bool(denied)]
+        key = f"checks/truth/{row['fact']}/{asked}"
+        answer = expand(f"{row['fact']}{rng.choice(ends)}", rng)
+        return Exchange(key, expand(f"{asked}?", rng), answer)
+
+
+def _may_hold(topic: str, column: str, value: str, row: Row, other: Row) -> bool:
+    """Whether `value`, which is of `other`, may be true of `row` too, or is an odd thing to ask."""
+    own = items(row[column])
+    # "Spring" and "early spring" do not exclude one another.
+    if any(value in one or one in value for one in own):
+        return True
+    kinds = {row.get("kind"), other.get("kind")}
+    match column:
+        case "languages":
+            return value == "English"
+        case "water":
+            return not value.startswith("the river")
+        case "place":
+            return len(kinds) > 1
+        case "group":
+            return value.startswith("made") != own[0].startswith("made")
+        case "use":
+            return len(kinds) == 1 or kinds <= {"tool", "vessel"} or row["name"] == "computer"
+        case "made":
+            return value == "cloth" and row["kind"] == "piece of clothing"
+        case "foods":
+            return value.split()[-1].removesuffix("s") in f"{own} {row['steps']} {row['tip']}"
+        case "young":
+            return value in LOOSE_YOUNG
+        case "kind":
+            return value in LOOSE_KINDS or (value == "flower" and row["kind"] == "shrub")
+    return False

@@ -1,16 +1,16 @@
-"""Animals compared: which is bigger, is it a bird, can it fly."""
+"""Animals compared: what each weighs and so which is bigger, is it a bird, can it fly."""
 
 from random import Random
 
-from recipe.corpus.forms import Row, items, names, table, text
+from recipe.corpus.checks import AGREED, DENIED
+from recipe.corpus.forms import Row, names, table, text
 from recipe.corpus.grammar import Value, expand
 from recipe.corpus.turn import Exchange, Thread
 
-# A word, its opposite, what is compared, and how many times as much there must be of it.
+# A word, what is compared, and how many times as much there must be of it.
 SIZES = (
-    *(("bigger", "smaller", "kg", 2.5), ("larger", "smaller", "kg", 2.5)),
-    *(("heavier", "lighter", "kg", 2.0), ("smaller", "bigger", "kg", 2.5)),
-    *(("lighter", "heavier", "kg", 2.0), ("longer", "shorter", "years", 1.6)),
+    *(("bigger", "kg", 2.5), ("larger", "kg", 2.5), ("heavier", "kg", 2.0)),
+    *(("smaller", "kg", 2.5), ("lighter", "kg", 2.0), ("longer", "years", 1.6)),
 )
 MORE = (
     "Which is {word}, {a one} or {a two}?",
@@ -54,6 +54,16 @@ CAN_FLY = (
     "Are {s one} able to fly?",
     "Do you know whether {s one} can fly?",
 )
+# The same of an animal just spoken of.
+THEY_ARE_MORE = ("Are they {word} than {s two}?", "And are they {word} than {s two}?")
+THEY_LIVE = ("Do they live {word} than {s two}?", "And do they live {word} than {s two}?")
+# Where data/animals.table tells no weight in words.
+WEIGHTS = {
+    **{"dog": "about twenty kilograms", "penguin": "about twenty kilograms", "whale": "many tons"},
+    **{"bear": "more than two hundred kilograms", "crocodile": "about four hundred kilograms"},
+    **{"pig": "about a hundred and fifty kilograms", "seal": "about a hundred kilograms"},
+    **{"dolphin": "about a hundred and fifty kilograms", "owl": "about one kilogram"},
+}
 KINDS = ("bird", "mammal", "reptile", "fish", "insect", "amphibian")
 
 
@@ -63,102 +73,99 @@ class ComparisonTopic:
     name = "comparisons"
 
     def thread(self, rng: Random) -> Thread:
-        """One question, at times two."""
+        """One question, at times two, the second then mostly about the same animal."""
         makers = (self._more, self._more, self._kind, self._kind, self._difference, self._fly)
-        return [rng.choice(makers)(rng) for _ in range(1 if rng.random() < 0.75 else 2)]
+        found = [rng.choice(makers)(rng)]
+        if rng.random() < 0.25:
+            names_asked = found[0].key.split("/")[2].split(" and ")
+            row = next(row for row in table("animals.table") if row["name"] == names_asked[0])
+            follows = len(names_asked) == 1 and _told(row, "kg") and _told(row, "years")
+            found.append(self._more(rng, row) if follows else rng.choice(makers)(rng))
+        return found
 
-    def _more(self, rng: Random) -> Exchange:
-        word, other, column, factor = rng.choice(SIZES)
-        rows = [row for row in table("animals.table") if column in row]
+    def _more(self, rng: Random, known: Row | None = None) -> Exchange:
+        """First what each weighs or how old it gets, then which is more, or that none is."""
+        word, column, factor = rng.choice(SIZES)
+        rows = [row for row in table("animals.table") if _told(row, column)]
+        same = rng.random() < 0.08
         while True:
             one, two = rng.sample(rows, 2)
-            more, less = sorted((one, two), key=lambda row: _number(row, column), reverse=True)
-            if _number(more, column) > factor * _number(less, column):
+            one = known or one
+            less, more = sorted((one, two), key=lambda row: _number(row, column))
+            ratio = _number(more, column) / _number(less, column)
+            alike = _told(one, column) == _told(two, column)
+            if one is not two and (alike and ratio < 1.3 if same else not alike and ratio > factor):
                 break
         if word in ("smaller", "lighter"):
-            more, less = less, more
-        yes_no = rng.random() < 0.5
-        values: dict[str, Value] = {**_pair(one, two), "word": word, "other": other}
-        values |= {"more": more["name"], "less": less["name"]}
+            more = less
+        values: dict[str, Value] = {"one": one["name"], "two": two["name"], "word": word}
+        values |= {"more": more["name"], "1": _told(one, column), "2": _told(two, column)}
+        yes_no = known is not None or rng.random() < 0.5
         if column == "years":
-            form = rng.choice(IS_LIVES if yes_no else LIVES)
-            answers = ["{s more} live [much |]{word} than {s less}.", "The {more} lives {word}."]
+            form = rng.choice((THEY_LIVE if known else IS_LIVES) if yes_no else LIVES)
+            told = ["{a one} lives {1} and {a two} {2}", "{s one} live {1} and {s two} {2}"]
+            so = ["the {more} lives {word}", "{s more} live {word}"]
+            so = ["neither lives longer"] * 2 if same else so
         else:
-            form = rng.choice(IS_MORE if yes_no else MORE)
-            answers = [
-                "{a more} is [much |]{word} than {a less}.",
-                "{s more} are [much |]{word} than {s less}.",
-                "The {more} is {word}.",
-            ]
-        if yes_no:
-            answers = [f"{'Yes' if more is one else 'No'}, {answers[0]}"]
-            if more is not one and column == "kg":
-                answers.append("No, {s one} are {other} than {s two}.")
+            form = rng.choice((THEY_ARE_MORE if known else IS_MORE) if yes_no else MORE)
+            told = ["{a one} weighs {1} and {a two} {2}", "{s one} weigh {1} and {s two} {2}"]
+            so = ["the {more} is {word}", "{s more} are {word}"]
+            so = ["they weigh about the same"] * 2 if same else so
+        answers = [f"{first}, so {then}." for first, then in zip(told, so, strict=True)]
         return self._exchange(rng, word, form, answers, values)
 
     def _kind(self, rng: Random) -> Exchange:
         row = rng.choice(table("animals.table"))
         kind = row["kind"] if rng.random() < 0.5 else rng.choice(KINDS)
-        values = {"one": row["name"], "two": "", "kind": kind, "real": row["kind"]}
-        if kind == row["kind"]:
-            answers = [
-                "Yes, {a one} is {a kind}.",
-                "Yes, {s one} are {s kind}.",
-                "Yes, {s one} belong to the {s kind}.",
-            ]
-        else:
-            answers = [
-                "No, {a one} is not {a kind}. It is {a real}.",
-                "No, {s one} are not {s kind}. They are {s real}.",
-                "No, {s one} are {s real}.",
-            ]
+        values = {"one": row["name"], "kind": kind, "real": row["kind"]}
+        answers = []
+        for fact, asked in (("{a one} is {a real}", "a kind"), ("{s one} are {s real}", "s kind")):
+            ends = AGREED if kind == row["kind"] else DENIED
+            answers += [fact + end.replace("value", asked) for end in ends]
         return self._exchange(rng, f"kind {kind}", rng.choice(KIND), answers, values)
 
     def _difference(self, rng: Random) -> Exchange:
+        """Of the one its look, home and food, then of the other."""
         one, two = rng.sample(table("animals.table"), 2)
-        values: dict[str, Value] = _pair(one, two)
+        values: dict[str, Value] = {"one": one["name"], "two": two["name"]}
         for side, row in (("1", one), ("2", two)):
-            values |= {f"{key}{side}": row[key] for key in ("kind", "home", "foods", "look")}
-        parts = [
-            "{s one} live {home1}, but {s two} live {home2}.",
-            "{s one} eat {foods1}, and {s two} eat {foods2}.",
-            "{a one} has {look1}, but {a two} has {look2}.",
-            "{s one} are {s kind1}, but {s two} are {s kind2}.",
+            values |= {f"{key}{side}": row[key] for key in ("home", "foods", "look")}
+        answers = [
+            "{a one} has {look1}. It lives {home1}. {a two} has {look2}. It lives {home2}.",
+            "{s one} have {look1}. They live {home1}. {s two} have {look2}. They live {home2}.",
+            "{a one} has {look1}. It lives {home1} and eats {foods1}. "
+            "{a two} has {look2}. It lives {home2} and eats {foods2}.",
+            "{s one} have {look1}. They live {home1} and eat {foods1}. "
+            "{s two} have {look2}. They live {home2} and eat {foods2}.",
         ]
-        if one["home"] == two["home"]:
-            parts[0] = "Both live {home1}."
-        if set(items(one["foods"])) == set(items(two["foods"])):
-            parts[1] = "Both eat {foods1}."
-        if one["look"] == two["look"]:
-            parts[2] = "Both have {look1}."
-        if one["kind"] == two["kind"]:
-            parts[3] = "{s one} and {s two} are both {s kind1}."
-        # What both have in common cannot come first, before they are named.
-        first = rng.choice([part for part in parts if not part.startswith("Both")])
-        rest = [part for part in parts if part is not first]
-        answer = " ".join([first, *rng.sample(rest, rng.choice((1, 1, 2)))])
-        return self._exchange(rng, "difference", rng.choice(DIFFERENCE), [answer], values)
+        return self._exchange(rng, "difference", rng.choice(DIFFERENCE), answers, values)
 
     def _fly(self, rng: Random) -> Exchange:
         can = rng.random() < 0.5
         name = rng.choice(names("flying animals" if can else "animals that stay down"))
-        answers = (
-            ["Yes, {s one} can fly.", "Yes, {a one} can fly."]
-            if can
-            else ["No, {s one} cannot fly.", "No, {a one} cannot fly."]
-        )
-        return self._exchange(rng, "fly", rng.choice(CAN_FLY), answers, {"one": name, "two": ""})
+        fact, verdict = ("can fly", "Yes") if can else ("cannot fly", "No")
+        said = [f"{name} {fact}." for name in ("{s one}", "{a one}")]
+        answers = [*said, *said, *(f"{verdict}, {one}" for one in said)]
+        return self._exchange(rng, "fly", rng.choice(CAN_FLY), answers, {"one": name})
 
     def _exchange(
         self, rng: Random, aspect: str, form: str, answers: list[str], values: dict[str, Value]
     ) -> Exchange:
-        key = f"comparisons/{aspect}/{values['one']} {values['two']}/{form}"
-        return Exchange(key, expand(form, rng, values), expand(rng.choice(answers), rng, values))
+        """One of `answers`, of one animal where `form` asks about one, of all where about all."""
+        fitting = [f for f in answers if ("{a one}" in f) == ("{a one}" in form)]
+        about = " and ".join(text(values[side]) for side in ("one", "two") if side in values)
+        key = f"comparisons/{aspect}/{about}/{form}"
+        return Exchange(key, expand(form, rng, values), expand(rng.choice(fitting), rng, values))
 
 
 def _number(row: Row, column: str) -> float:
     return float(text(row[column]))
 
 
-def _pair(one: Row, two: Row) -> dict[str, Value]:
-    return {"one": one["name"], "two": two["name"]}
+def _told(row: Row, column: str) -> str:
+    """What is told of the number in `column`, in words; empty where nothing is."""
+    if column not in row:
+        return ""
+    if column == "years":
+        return text(row["life"])
+    return text(row.get("weight", WEIGHTS.get(text(row["name"]), "")))
