@@ -17,11 +17,12 @@ from recipe.card import card
 from recipe.corpus import Turn, conversations
 from recipe.corpus.checks import CheckTopic
 from recipe.corpus.comparisons import ComparisonTopic
-from recipe.corpus.forms import names, table
+from recipe.corpus.forms import items, names, table
 from recipe.corpus.grammar import plural
 from recipe.corpus.lists import ListTopic
 from recipe.corpus.memory import MemoryTopic
 from recipe.corpus.mixture import FACTS, holds
+from recipe.corpus.order import in_order
 from recipe.corpus.split import normalised
 from recipe.corpus.stories import StoryTopic
 from recipe.corpus.turn import Exchange, Thread
@@ -206,6 +207,29 @@ def test_more_of_a_list_is_new() -> None:
         for item in row["items"]:
             others = [i for i in row["items"] if i != item and item.lower() in i.lower()]
             assert others or len(re.findall(rf"\b{item.lower()}\b", text)) < 2, text
+
+
+def test_some_are_chosen_in_their_order() -> None:
+    rng = Random(8)
+    chosen = [in_order("abcdef", 3, rng) for _ in range(300)]
+    assert all(found == sorted(found) and len(found) == 3 for found in chosen)
+    assert {letter for found in chosen for letter in found} == set("abcdef")
+    assert in_order("ab", 3, rng) == ["a", "b"]
+
+
+def test_a_list_and_more_of_it_is_in_the_order_of_the_table() -> None:
+    rng = Random(6)
+    for _ in range(300):
+        thread = ListTopic().thread(rng)
+        row = next(r for r in table("lists.table") if f"/{r['name']}/" in thread[0].key)
+        # Longer items first, so that one inside of another is not taken for it.
+        known = sorted(items(row["items"]), key=len, reverse=True)
+        pattern = re.compile("|".join(rf"\b{item}\b" for item in known), re.IGNORECASE)
+        answers = [e.answer.replace(f"are {row['name']}", "") for e in thread]
+        answers = [re.sub(f"^Here are .*{row['name']}:", "", answer) for answer in answers]
+        told = [found.lower() for answer in answers for found in pattern.findall(answer)]
+        places = [[item.lower() for item in items(row["items"])].index(one) for one in told]
+        assert places == sorted(set(places)) != [], thread
 
 
 def test_the_hero_of_a_story_has_the_name_that_was_asked_for() -> None:
