@@ -17,14 +17,14 @@ from recipe.card import card
 from recipe.corpus import Turn, conversations
 from recipe.corpus.checks import CheckTopic
 from recipe.corpus.comparisons import ComparisonTopic
-from recipe.corpus.forms import items, names, table
+from recipe.corpus.forms import items, names, table, text
 from recipe.corpus.grammar import plural
 from recipe.corpus.lists import ListTopic
 from recipe.corpus.memory import MemoryTopic
 from recipe.corpus.mixture import FACTS, holds
 from recipe.corpus.order import in_order
 from recipe.corpus.split import normalised
-from recipe.corpus.stories import StoryTopic
+from recipe.corpus.stories import COMMON, StoryTopic
 from recipe.corpus.turn import Exchange, Thread
 from recipe.evaluate import share_of_trigram
 from recipe.made_of import RECIPE, StaleFolderError, check, claim, digest
@@ -230,6 +230,33 @@ def test_a_list_and_more_of_it_is_in_the_order_of_the_table() -> None:
         told = [found.lower() for answer in answers for found in pattern.findall(answer)]
         places = [[item.lower() for item in items(row["items"])].index(one) for one in told]
         assert places == sorted(set(places)) != [], thread
+
+
+def test_a_second_trouble_is_later_in_the_table_than_the_first() -> None:
+    pieces = [re.split(r"\{\w+\}", text(row["trouble"])) for row in table("troubles.table")]
+    order = [max(found, key=len) for found in pieces]
+    rng = Random(9)
+    n_several = 0
+    for _ in range(300):
+        stories = [e.answer for e in StoryTopic().thread(rng) if len(e.answer) > 200]
+        told = "\n".join(stories)
+        found = sorted((told.index(t), place) for place, t in enumerate(order) if t in told)
+        places = [place for _, place in found]
+        assert places == sorted(places), told
+        n_several += len(places) > 1
+    assert n_several > 50
+
+
+def test_few_names_are_given_to_heroes_when_the_user_gives_none() -> None:
+    known = {*names("women"), *names("men")}
+    common = {*names("women")[:COMMON], *names("men")[:COMMON]}
+    given = []
+    for exchange in talks(StoryTopic().thread):
+        found = known & set(re.findall(r"\w+", exchange.answer))
+        if len(exchange.answer) > 200 and not found & set(re.findall(r"\w+", exchange.question)):
+            given += found
+    assert common >= set(given)
+    assert sum(given.count(most[0]) for most in (names("women"), names("men"))) > len(given) / 8
 
 
 def test_the_hero_of_a_story_has_the_name_that_was_asked_for() -> None:
