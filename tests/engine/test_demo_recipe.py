@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -230,6 +231,39 @@ def test_a_list_and_more_of_it_is_in_the_order_of_the_table() -> None:
         told = [found.lower() for answer in answers for found in pattern.findall(answer)]
         places = [[item.lower() for item in items(row["items"])].index(one) for one in told]
         assert places == sorted(set(places)) != [], thread
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_facts_are_told_in_the_order_of_the_table_and_nothing_is_told_twice(name: str) -> None:
+    topic = FACTS[name]
+    n_in_order = 0
+    for row in topic.rows:
+        subject = str(row["names"] if name in ("animals", "plants", "objects") else row["name"])
+        facts = [text(fact) for fact in items(row.get("facts", ()))]
+        known = [re.compile(fact.replace("@", f"({subject}|they|it)"), re.I) for fact in facts]
+        for exchange in talks(topic.thread_about, 20):
+            found = [pattern.search(exchange.answer) for pattern in known]
+            starts = [match.start() for match in found if match]
+            assert starts == sorted(starts), exchange.answer
+            n_in_order += len(starts) > 1
+    assert n_in_order or name == "recipes"
+    for exchange in talks(topic.thread, 800):
+        sentences = re.findall(r"[^.!?]+[.!?]", exchange.answer)
+        assert len(sentences) == len(set(sentences)), exchange.answer
+
+
+def test_more_about_an_entity_is_new() -> None:
+    n_more = 0
+    for make in (FACTS[name].thread for name in ("animals", "cities", "plants")):
+        rng = Random(12)
+        for _ in range(800):
+            thread = make(rng)
+            for before, after in pairwise(thread):
+                if "/about/" in before.key and "/more/" in after.key:
+                    n_more += 1
+                    said = set(re.findall(r"[^.!?]+[.!?]", before.answer))
+                    assert not said & set(re.findall(r"[^.!?]+[.!?]", after.answer)), thread
+    assert n_more > 50
 
 
 def test_a_second_trouble_is_later_in_the_table_than_the_first() -> None:
