@@ -18,6 +18,7 @@ from recipe.card import card
 from recipe.corpus import Turn, conversations
 from recipe.corpus.checks import CheckTopic
 from recipe.corpus.comparisons import ComparisonTopic
+from recipe.corpus.entities import WHY
 from recipe.corpus.forms import items, names, table, text
 from recipe.corpus.grammar import plural
 from recipe.corpus.lists import ListTopic
@@ -264,6 +265,20 @@ def test_more_about_an_entity_is_new() -> None:
                     said = set(re.findall(r"[^.!?]+[.!?]", before.answer))
                     assert not said & set(re.findall(r"[^.!?]+[.!?]", after.answer)), thread
     assert n_more > 50
+
+
+@pytest.mark.parametrize("name", ["animals", "space", "foods"])
+def test_why_is_answered_with_the_fact_that_was_told(name: str) -> None:
+    rng = Random(13)
+    n_asked = 0
+    for _ in range(1500):
+        for before, after in pairwise(FACTS[name].thread(rng)):
+            if after.question in WHY:
+                n_asked += 1
+                told = re.split(r"\. |: |that ", before.answer)[-1].rstrip(".")
+                # The last words, for a fact may have been told about "them".
+                assert " ".join(told.lower().split()[-3:]) in after.answer.lower(), (before, after)
+    assert n_asked > 50
 
 
 def test_a_second_trouble_is_later_in_the_table_than_the_first() -> None:

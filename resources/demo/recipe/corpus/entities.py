@@ -27,15 +27,8 @@ LONG = ("steps",)
 NAMING = {"name", "names", "facts"}
 WHY = ("Why?", "Why is that?", "And why?", "Why is that so?", "But why?", "Do you know why?")
 BECAUSE = (
-    "Because {reason}.",
-    "That is because {reason}.",
-    "[It is so|This is so] because {reason}.",
-)
-NO_REASON = (
-    "I do not know why. I am only a tiny model.",
-    "I do not know the reason, sorry.",
-    "I do not know why that is so. I know only simple facts.",
-    "Sorry, I never learned why.",
+    "{fact} because {reason}.",
+    "[I can tell you|I know this one]: {fact} because {reason}.",
 )
 DECLINED = (
     "I do not know {clause}.",
@@ -167,12 +160,15 @@ class EntityTopic:
         return Exchange(key, question, self._say(told, rng.choice(usable), talk, rng, True)), talk
 
     def _why(self, talk: _Talk, last: Exchange, rng: Random) -> Exchange:
+        """The fact again, with its reason."""
         reason = self._reasons.get(talk.fact, "")
         form = rng.choice(WHY)
-        answer = rng.choice(BECAUSE if reason else NO_REASON)
+        fact = talk.fact.replace("@", self._subject(talk.row, named=True))
         values = {"reason": reason.replace("@", "they" if self._plural else "it")}
+        values |= {"fact": fact, "clause": f"why {fact}"}
         talk.fact = ""
-        return Exchange(f"{last.key}/why/{WHY.index(form)}", form, expand(answer, rng, values))
+        answer = expand(rng.choice(BECAUSE if reason else DECLINED), rng, values)
+        return Exchange(f"{last.key}/why/{WHY.index(form)}", form, answer)
 
     def _can_ask_why(self, fact: str, rng: Random) -> bool:
         """Whether `fact` is one, has its reason not in itself, and chance allows."""
