@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,13 +18,15 @@ from recipe.card import card
 from recipe.corpus import Turn, conversations
 from recipe.corpus.checks import CheckTopic
 from recipe.corpus.comparisons import ComparisonTopic
-from recipe.corpus.forms import names, sections, table
+from recipe.corpus.entities import WHY
+from recipe.corpus.forms import items, names, sections, table, text
 from recipe.corpus.grammar import plural
 from recipe.corpus.lists import ListTopic
 from recipe.corpus.memory import MemoryTopic
 from recipe.corpus.mixture import FACTS, holds
+from recipe.corpus.order import in_order
 from recipe.corpus.split import normalised
-from recipe.corpus.stories import StoryTopic
+from recipe.corpus.stories import COMMON, StoryTopic
 from recipe.corpus.turn import Exchange, Thread
 from recipe.evaluate import share_of_trigram
 from recipe.made_of import RECIPE, StaleFolderError, check, claim, digest
@@ -206,6 +209,103 @@ def test_more_of_a_list_is_new() -> None:
         for item in row["items"]:
             others = [i for i in row["items"] if i != item and item.lower() in i.lower()]
             assert others or len(re.findall(rf"\b{item.lower()}\b", text)) < 2, text
+
+
+def test_some_are_chosen_in_their_order() -> None:
+    rng = Random(8)
+    chosen = [in_order("abcdef", 3, rng) for _ in range(300)]
+    assert all(found == sorted(found) and len(found) == 3 for found in chosen)
+    assert {letter for found in chosen for letter in found} == set("abcdef")
+    assert in_order("ab", 3, rng) == ["a", "b"]
+
+
+def test_a_list_and_more_of_it_is_in_the_order_of_the_table() -> None:
+    rng = Random(6)
+    for _ in range(300):
+        thread = ListTopic().thread(rng)
+        row = next(r for r in table("lists.table") if f"/{r['name']}/" in thread[0].key)
+        # Longer items first, so that one inside of another is not taken for it.
+        known = sorted(items(row["items"]), key=len, reverse=True)
+        pattern = re.compile("|".join(rf"\b{item}\b" for item in known), re.IGNORECASE)
+        answers = [e.answer.replace(f"are {row['name']}", "") for e in thread]
+        answers = [re.sub(f"^Here are .*{row['name']}:", "", answer) for answer in answers]
+        told = [found.lower() for answer in answers for found in pattern.findall(answer)]
+        places = [[item.lower() for item in items(row["items"])].index(one) for one in told]
+        assert places == sorted(set(places)) != [], thread
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_facts_are_told_in_the_order_of_the_table_and_nothing_is_told_twice(name: str) -> None:
+    topic = FACTS[name]
+    n_in_order = 0
+    for row in topic.rows:
+        subject = str(row["names"] if name in ("animals", "plants", "objects") else row["name"])
+        facts = [text(fact) for fact in items(row.get("facts", ()))]
+        known = [re.compile(fact.replace("@", f"({subject}|they|it)"), re.I) for fact in facts]
+        for exchange in talks(topic.thread_about, 20):
+            found = [pattern.search(exchange.answer) for pattern in known]
+            starts = [match.start() for match in found if match]
+            assert starts == sorted(starts), exchange.answer
+            n_in_order += len(starts) > 1
+    assert n_in_order or name == "recipes"
+    for exchange in talks(topic.thread, 800):
+        sentences = re.findall(r"[^.!?]+[.!?]", exchange.answer)
+        assert len(sentences) == len(set(sentences)), exchange.answer
+
+
+def test_more_about_an_entity_is_new() -> None:
+    n_more = 0
+    for make in (FACTS[name].thread for name in ("animals", "cities", "plants")):
+        rng = Random(12)
+        for _ in range(800):
+            thread = make(rng)
+            for before, after in pairwise(thread):
+                if "/about/" in before.key and "/more/" in after.key:
+                    n_more += 1
+                    said = set(re.findall(r"[^.!?]+[.!?]", before.answer))
+                    assert not said & set(re.findall(r"[^.!?]+[.!?]", after.answer)), thread
+    assert n_more > 50
+
+
+@pytest.mark.parametrize("name", ["animals", "space", "foods"])
+def test_why_is_answered_with_the_fact_that_was_told(name: str) -> None:
+    rng = Random(13)
+    n_asked = 0
+    for _ in range(1500):
+        for before, after in pairwise(FACTS[name].thread(rng)):
+            if after.question in WHY:
+                n_asked += 1
+                told = re.split(r"\. |: |that ", before.answer)[-1].rstrip(".")
+                # The last words, for a fact may have been told about "them".
+                assert " ".join(told.lower().split()[-3:]) in after.answer.lower(), (before, after)
+    assert n_asked > 50
+
+
+def test_a_second_trouble_is_later_in_the_table_than_the_first() -> None:
+    pieces = [re.split(r"\{\w+\}", text(row["trouble"])) for row in table("troubles.table")]
+    order = [max(found, key=len) for found in pieces]
+    rng = Random(9)
+    n_several = 0
+    for _ in range(300):
+        stories = [e.answer for e in StoryTopic().thread(rng) if len(e.answer) > 200]
+        told = "\n".join(stories)
+        found = sorted((told.index(t), place) for place, t in enumerate(order) if t in told)
+        places = [place for _, place in found]
+        assert places == sorted(places), told
+        n_several += len(places) > 1
+    assert n_several > 50
+
+
+def test_few_names_are_given_to_heroes_when_the_user_gives_none() -> None:
+    known = {*names("women"), *names("men")}
+    common = {*names("women")[:COMMON], *names("men")[:COMMON]}
+    given = []
+    for exchange in talks(StoryTopic().thread):
+        found = known & set(re.findall(r"\w+", exchange.answer))
+        if len(exchange.answer) > 200 and not found & set(re.findall(r"\w+", exchange.question)):
+            given += found
+    assert common >= set(given)
+    assert sum(given.count(most[0]) for most in (names("women"), names("men"))) > len(given) / 8
 
 
 def test_the_hero_of_a_story_has_the_name_that_was_asked_for() -> None:

@@ -1,5 +1,6 @@
 """Topics that are tables of facts: animals, places, planets and the like."""
 
+import re
 from dataclasses import dataclass, field
 from random import Random
 
@@ -15,6 +16,7 @@ from recipe.corpus.forms import (
     text,
 )
 from recipe.corpus.grammar import expand, plural, slots
+from recipe.corpus.order import in_order
 from recipe.corpus.turn import Exchange, Thread
 
 # Sections whose answers are put together from several aspects.
@@ -25,15 +27,8 @@ LONG = ("steps",)
 NAMING = {"name", "names", "facts"}
 WHY = ("Why?", "Why is that?", "And why?", "Why is that so?", "But why?", "Do you know why?")
 BECAUSE = (
-    "Because {reason}.",
-    "That is because {reason}.",
-    "[It is so|This is so] because {reason}.",
-)
-NO_REASON = (
-    "I do not know why. I am only a tiny model.",
-    "I do not know the reason, sorry.",
-    "I do not know why that is so. I know only simple facts.",
-    "Sorry, I never learned why.",
+    "{fact} because {reason}.",
+    "[I can tell you|I know this one]: {fact} because {reason}.",
 )
 DECLINED = (
     "I do not know {clause}.",
@@ -42,6 +37,10 @@ DECLINED = (
     "I am sorry, I do not know {clause}. I am only a tiny model.",
     "I never learned {clause}.",
     "I cannot tell you {clause}. I know only simple facts.",
+)
+NOTHING_MORE = (
+    "That is all that I know about that.",
+    "I have told you all that I know about that.",
 )
 INSTEAD = (
     "But I can tell you {known}.",
@@ -57,15 +56,24 @@ class _Talk:
 
     row: Row
     said: set[str] = field(default_factory=set)
+    # The farthest place, in the order of telling, of what was said.
+    reached: int = -1
     fact: str = ""
+
+
+# What shows that a sentence takes up what was spoken of, other than the young.
+_THEM = re.compile(r"\b(they|them|their(?! young))\b", re.IGNORECASE)
+# An aspect, and where that is "fact", one of the facts.
+_Part = tuple[Section, str]
 
 
 class EntityTopic:
     """Questions about the rows of data/`name`.table in the forms of data/`name`.forms.
 
     The section "about" asks for several sentences, "like" only names the entity and gets the same,
-    "more" asks for those not yet said; every other section is one aspect. `plural_subject` says
-    whether an entity is spoken of as "they". What data/near.table asks of them is declined.
+    "more" asks for those not yet said; every other section is one aspect. Aspects are told in the
+    order of their sections, facts in that of the table. `plural_subject` says whether an entity is
+    spoken of as "they". What data/near.table asks of them is declined.
     """
 
     def __init__(self, name: str, plural_subject: bool) -> None:
@@ -84,8 +92,10 @@ class EntityTopic:
         while len(found) < 5 and rng.random() < 0.45:
             if rng.random() < 0.25:
                 made, talk = self._other(talk, found[-1], rng)
-            elif talk.fact and (talk.fact in self._reasons or rng.random() < 0.3):
+            elif self._can_ask_why(talk.fact, rng):
                 made = self._why(talk, found[-1], rng)
+            elif found[-1].key.split("/")[1] in COMPOSED and rng.random() < 0.4:
+                made = self._more(talk, rng)
             elif self._near and "near" not in talk.said and rng.random() < 0.1:
                 made = self._declined(talk, rng, follows=True)
             else:
@@ -115,7 +125,7 @@ class EntityTopic:
         open_aspects = [
             s
             for s in self._aspects
-            if s.name not in talk.said
+            if not self._all_said(s, talk)
             and _usable(s.follow_ups if follows else s.questions, row)
             and _usable(s.answers, row)
         ]
@@ -126,14 +136,14 @@ class EntityTopic:
         named = not follows or (rng.random() < 0.2 and bool(section.questions))
         asked = section.questions if named else section.follow_ups
         question, key = self._question(section, asked, named, row, rng)
-        if section.name != "fact":
-            talk.said.add(section.name)
         forms = _usable(section.answers, row)
         brief = is_brief(question)
-        answer = self._say(rng.choice(one_sentence(forms) if brief else forms), talk, rng, True)
-        if section.additions and not brief and rng.random() < 0.2:
-            answer = " ".join([answer, *self._additions(talk, rng, 1)])
-            talk.fact = ""
+        form = rng.choice(one_sentence(forms) if brief else forms)
+        answer = self._say((section, self._fact(section, talk, rng)), form, talk, rng, True)
+        # "They" or "it" in what is added must be what the answer speaks of.
+        plain = slots(form) & NAMING and not self._of_one(form)
+        if section.additions and plain and not brief and rng.random() < 0.2:
+            answer = " ".join([answer, *self._additions(answer, talk, rng, 1)])
         return Exchange(key, question, answer)
 
     def _other(self, talk: _Talk, last: Exchange, rng: Random) -> tuple[Exchange | None, _Talk]:
@@ -144,18 +154,26 @@ class EntityTopic:
         if section is None or not usable or not section.others or rng.random() < 0.25:
             return self._first(talk, rng), talk
         form = rng.choice(section.others)
-        talk.said.add(section.name)
         question = expand(form, rng, talk.row, self._subject(talk.row, True))
         key = f"{self.name}/{section.name}/{talk.row['name']}/>{section.others.index(form)}"
-        return Exchange(key, question, self._say(rng.choice(usable), talk, rng, True)), talk
+        told = (section, self._fact(section, talk, rng))
+        return Exchange(key, question, self._say(told, rng.choice(usable), talk, rng, True)), talk
 
     def _why(self, talk: _Talk, last: Exchange, rng: Random) -> Exchange:
+        """The fact again, with its reason."""
         reason = self._reasons.get(talk.fact, "")
         form = rng.choice(WHY)
-        answer = rng.choice(BECAUSE if reason else NO_REASON)
+        fact = talk.fact.replace("@", self._subject(talk.row, named=True))
         values = {"reason": reason.replace("@", "they" if self._plural else "it")}
+        values |= {"fact": fact, "clause": f"why {fact}"}
         talk.fact = ""
-        return Exchange(f"{last.key}/why/{WHY.index(form)}", form, expand(answer, rng, values))
+        answer = expand(rng.choice(BECAUSE if reason else DECLINED), rng, values)
+        return Exchange(f"{last.key}/why/{WHY.index(form)}", form, answer)
+
+    def _can_ask_why(self, fact: str, rng: Random) -> bool:
+        """Whether `fact` is one, has its reason not in itself, and chance allows."""
+        given = not fact or "because" in fact
+        return not given and rng.random() < (0.6 if fact in self._reasons else 0.2)
 
     def _declined(self, talk: _Talk, rng: Random, follows: bool) -> Exchange:
         """What is near the topic, yet not known; once of an entity."""
@@ -172,7 +190,7 @@ class EntityTopic:
         else:
             question = expand(text(asked["asked"]), rng, row)
         answer = expand(rng.choice(DECLINED), rng, {"clause": clause})
-        known = [s.clauses for s in self._aspects if s.name not in talk.said]
+        known = [s.clauses for s in self._aspects if not self._all_said(s, talk)]
         known = [usable for clauses in known if (usable := _usable(clauses, row))]
         if known and rng.random() < 0.6:
             subject = self._subject(row, named=True)
@@ -185,52 +203,96 @@ class EntityTopic:
         likes = "like" in self._sections and rng.random() < 0.2
         section = self._sections["like" if likes else "about"]
         question, key = self._question(section, section.questions, True, talk.row, rng)
-        opening = self._say(rng.choice(_usable(section.answers, talk.row)), talk, rng, True)
+        form = rng.choice(_usable(section.answers, talk.row))
+        opening = self._say((section, ""), form, talk, rng, True)
         count = rng.choice((2, 3, 3, 4, 4, 5, 6))
         if "short" in question or "a bit" in question or "a few" in question:
             count = rng.choice((2, 3))
         elif "long text" in question or "everything" in question:
             count = 9
-        sentences = [opening, *self._additions(talk, rng, count)]
-        talk.fact = ""
-        return Exchange(key, question, " ".join(sentences))
+        return Exchange(
+            key, question, " ".join([opening, *self._additions(opening, talk, rng, count)])
+        )
 
     def _more(self, talk: _Talk, rng: Random) -> Exchange | None:
-        """Sentences about what is not yet said; the first stands alone and names the entity."""
-        section = self._sections["more"]
-        open_aspects = [s for s in self._aspects if s.name not in talk.said and s.additions]
-        forms = [(s, _naming(s, talk.row)) for s in open_aspects]
-        forms = [(s, found) for s, found in forms if found]
-        if not forms:
-            return None
-        first, found = rng.choice(forms)
-        sentences = [self._say(rng.choice(found), talk, rng, True)]
-        if first.name != "fact":
-            talk.said.add(first.name)
-        question, key = self._question(section, section.follow_ups, False, talk.row, rng)
-        if rng.random() < 0.4:
-            sentences.insert(0, expand(rng.choice(section.answers), rng))
-        added = self._additions(talk, rng, rng.choice((0, 1, 1, 2, 3)))
-        if added:
-            talk.fact = ""
-        return Exchange(key, question, " ".join([*sentences, *added]))
+        """Sentences about what is not yet said; the first stands alone and names the entity.
 
-    def _additions(self, talk: _Talk, rng: Random, count: int) -> list[str]:
-        """Up to `count` sentences about aspects not yet said, which then are."""
+        It goes on behind what was said, or where nothing is left there, from the start.
+        """
+        section = self._sections["more"]
+        question, key = self._question(section, section.follow_ups, False, talk.row, rng)
+        if not self._left(talk):
+            talk.reached = -1
+        left = self._left(talk)
+        if not left and "more" not in talk.said:
+            talk.said.add("more")
+            talk.fact = ""
+            return Exchange(key, question, rng.choice(NOTHING_MORE))
+        firsts = in_order([part for part in left if self._opening(part[0], talk)], 1, rng)
+        if not firsts:
+            return None
+        form = rng.choice(self._opening(firsts[0][0], talk))
+        answer = self._say(firsts[0], form, talk, rng, True)
+        if rng.random() < 0.4:
+            answer = f"{expand(rng.choice(section.answers), rng)} {answer}"
+        added = self._additions(answer, talk, rng, rng.choice((0, 1, 1, 2, 3)))
+        return Exchange(key, question, " ".join([answer, *added]))
+
+    def _additions(self, before: str, talk: _Talk, rng: Random, count: int) -> list[str]:
+        """Up to `count` sentences that come after `before`, about what is left to be told."""
         sentences: list[str] = []
-        also = 0
-        # Facts may be told in two places.
-        open_aspects = [*self._aspects, *(s for s in self._aspects if s.name == "fact")]
-        for section in rng.sample(open_aspects, len(open_aspects)):
-            fitting = _usable(section.additions, talk.row)
-            if len(sentences) < count and section.name not in talk.said and fitting:
-                form = rng.choice(fitting)
-                if section.name == "fact" and not also and rng.random() < 0.2:
-                    form, also = f"Also, {form}", 1
-                sentences.append(self._say(form, talk, rng, False))
-                if section.name != "fact":
-                    talk.said.add(section.name)
+        for part in in_order(self._left(talk), count, rng):
+            form = rng.choice(_usable(part[0].additions, talk.row))
+            # In a fact "they" follows only a sentence that has spoken of "them".
+            named = bool(part[1]) and not (self._plural and _THEM.search(before))
+            before = self._say(part, form, talk, rng, named)
+            sentences.append(before)
         return sentences
+
+    def _order(self, row: Row) -> list[_Part]:
+        """What can be told of `row`, in the order of telling."""
+        parts: list[_Part] = []
+        for section in self._aspects:
+            if _usable(section.additions, row):
+                told = items(row["facts"]) if section.name == "fact" else ("",)
+                parts += [(section, fact) for fact in told]
+        return parts
+
+    def _left(self, talk: _Talk) -> list[_Part]:
+        """What comes behind all that was said of an entity and was not said."""
+        behind = self._order(talk.row)[talk.reached + 1 :]
+        return [(s, fact) for s, fact in behind if (fact or s.name) not in talk.said]
+
+    def _fact(self, section: Section, talk: _Talk, rng: Random) -> str:
+        """If `section` is about facts, one not yet said, if there is one behind those said."""
+        if section.name != "fact":
+            return ""
+        facts = items(talk.row["facts"])
+        behind = [fact for s, fact in self._left(talk) if s is section]
+        left = [fact for fact in facts if fact not in talk.said]
+        return in_order(behind or left or facts, 1, rng)[0]
+
+    @staticmethod
+    def _all_said(section: Section, talk: _Talk) -> bool:
+        if section.name == "fact":
+            return talk.said.issuperset(items(talk.row.get("facts", "")))
+        return section.name in talk.said
+
+    def _told(self, form: str) -> set[str]:
+        """The aspects that `form` tells something of."""
+        told = slots(form) - {"name", "names", "verb", "do", "facts"}
+        return {s.name for s in self._aspects if any(told & slots(a) for a in s.additions)}
+
+    def _opening(self, section: Section, talk: _Talk) -> list[str]:
+        """Forms of `section` that say by themselves what they are about, and nothing said."""
+        if section.name in LONG:
+            return section.additions
+        fresh = [f for f in _naming(section, talk.row) if not self._told(f) & talk.said]
+        return [f for f in fresh if not self._of_one(f)] or fresh
+
+    def _of_one(self, form: str) -> bool:
+        """Whether `form` speaks of one where "they" would follow."""
+        return self._plural and "name" in slots(form)
 
     def _question(
         self, section: Section, asked: list[str], named: bool, row: Row, rng: Random
@@ -248,27 +310,20 @@ class EntityTopic:
             question = expand(form, rng, row, subject)
         return question, f"{self.name}/{section.name}/{row['name']}/{wording}"
 
-    def _say(self, form: str, talk: _Talk, rng: Random, named: bool) -> str:
-        """The text of `form`; the aspects whose facts it tells are said now."""
-        told = slots(form) - {"name", "names", "verb", "do"}
-        if "facts" in told:
-            return self._say_fact(form, talk, rng, named)
-        talk.said.update(s.name for s in self._aspects if any(told & slots(a) for a in s.additions))
-        return expand(form, rng, talk.row, self._subject(talk.row, named))
-
-    def _say_fact(self, form: str, talk: _Talk, rng: Random, named: bool) -> str:
-        """`form` with a fact not yet told; the aspect is said when all are."""
-        facts = items(talk.row["facts"])
-        left = [fact for fact in facts if fact not in talk.said] or list(facts)
-        fact = rng.choice(left)
+    def _say(self, part: _Part, form: str, talk: _Talk, rng: Random, named: bool) -> str:
+        """The text of `form`, which tells `part`; all that it tells is said now."""
+        section, fact = part
         talk.fact = fact
-        talk.said.add(fact)
-        if len(left) == 1:
-            talk.said.add("fact")
-        if fact.startswith("@"):
-            fact = self._subject(talk.row, named) + fact[1:]
-        values: Row = {**talk.row, "facts": fact}
-        return expand(form, rng, values, self._subject(talk.row, named=True))
+        told = {fact or section.name} | self._told(form)
+        talk.said |= told
+        places = enumerate(self._order(talk.row))
+        talk.reached = max([talk.reached, *(i for i, (s, f) in places if (f or s.name) in told)])
+        subject = self._subject(talk.row, named)
+        if fact:
+            if fact.startswith("@"):
+                fact = subject + fact[1:]
+            subject = self._subject(talk.row, named=True)
+        return expand(form, rng, {**talk.row, "facts": fact}, subject)
 
     def _subject(self, row: Row, named: bool) -> str:
         if not named:

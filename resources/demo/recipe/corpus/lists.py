@@ -4,6 +4,7 @@ from random import Random
 
 from recipe.corpus.forms import items, table
 from recipe.corpus.grammar import expand, join
+from recipe.corpus.order import in_order
 from recipe.corpus.turn import Exchange, Thread
 
 COUNTS = {2: "two", 3: "three", 4: "four", 5: "five"}
@@ -50,35 +51,47 @@ ANSWERS = (
 ANSWERS_MORE = ("{item}.", "[Sure|Of course]: {item}.", "Another one: {item}.", "How about {item}?")
 
 
+NO_MORE = (
+    "I do not know another one, sorry.",
+    "Sorry, I cannot think of another one.",
+    "I cannot think of more {name}, sorry.",
+)
+
+
 class ListTopic:
-    """Some of the items of a row of data/lists.table."""
+    """Some of the items of a row of data/lists.table, in their order."""
 
     name = "lists"
 
     def thread(self, rng: Random) -> Thread:
-        """A list, and at times more of it, which is new."""
+        """A list, and at times more of it, which comes behind it in the table."""
         row = rng.choice(table("lists.table"))
-        name = row["name"]
-        left = rng.sample(items(row["items"]), len(items(row["items"])))
+        name, left = row["name"], items(row["items"])
         count = min(rng.choice((2, 3, 3, 3, 4, 5)), len(left))
-        chosen, left = left[:count], left[count:]
+        # What is asked for next is mostly there.
+        chosen = in_order(left[: rng.randint(count, len(left))], count, rng)
+        left = _behind(chosen, left)
         form = rng.choice(ASKED)
         values = {"name": name, "count": COUNTS[count], "list": join(chosen)}
         key = f"lists/{name}/{count if '{count}' in form else '-'}/{ASKED.index(form)}"
         answer = expand(rng.choice(ANSWERS), rng, values)
         found = [Exchange(key, expand(form, rng, values), answer)]
-        while left and len(found) < 3 and rng.random() < 0.35:
+        while len(found) < 3 and rng.random() < 0.35:
             count = rng.choice((2, 3))
-            if len(left) > count and rng.random() < 0.3:
-                chosen, left = left[:count], left[count:]
-                values = {"count": COUNTS[count], "item": join(chosen)}
-                form = rng.choice(MORE_OF)
-                answer = expand(rng.choice(ANSWERS_MORE[:2]), rng, values)
-                key = f"lists/{name}/more {count}/{MORE_OF.index(form)}"
-            else:
-                values = {"item": left.pop()}
-                form = rng.choice(MORE)
-                answer = expand(rng.choice(ANSWERS_MORE), rng, values)
-                key = f"lists/{name}/more/{MORE.index(form)}"
+            several = len(left) > count and rng.random() < 0.3
+            chosen = in_order(left, count if several else 1, rng)
+            left = _behind(chosen, left)
+            values = {"name": name, "count": COUNTS[count], "item": join(chosen)}
+            forms, answers = (MORE_OF, ANSWERS_MORE[:2]) if several else (MORE, ANSWERS_MORE)
+            form = rng.choice(forms)
+            answer = expand(rng.choice(answers if chosen else NO_MORE), rng, values)
+            key = f"lists/{name}/more{f' {count}' if several else ''}/{forms.index(form)}"
             found.append(Exchange(key, expand(form, rng, values), answer))
+            if not chosen:
+                break
         return found
+
+
+def _behind(chosen: list[str], left: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of `left` behind the last of `chosen`."""
+    return left[left.index(chosen[-1]) + 1 :] if chosen else ()

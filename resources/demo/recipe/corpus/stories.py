@@ -12,62 +12,80 @@ HE = {"boy", "wizard", "sailor"}
 TROUBLE_PARTS = ("trouble", "solve", "again", "second")
 # How much of a story is asked for: of anyone, of a hero, of a hero with a name and at times more.
 ASKED = (("any", 0.25), ("hero", 0.3), ("named", 0.3), ("plot", 0.15))
+# So many names, the first of each list, are those that the model gives its heroes.
+COMMON = 40
 # What may be asked after a story.
 BACK = ("who", "where", "help", "matter")
 
 
 class StoryTopic:
-    """Stories made of the parts in data/stories.forms and the troubles of data/troubles.table."""
+    """Stories made of the parts in data/stories.forms and the troubles of data/troubles.table.
+
+    Each trouble of a chat is later in the table than those before, so none comes twice.
+    """
 
     name = "stories"
 
     def thread(self, rng: Random) -> Thread:
         """A story, at times followed by questions about it or by another."""
-        found, values = self._exchange(rng, follows=False)
+        left = table("troubles.table")
+        found, values, left = self._exchange(rng, left, follows=False)
         thread = [found]
-        while len(thread) < 4 and rng.random() < 0.35:
-            if rng.random() < 0.6:
-                thread += self._asked_back(rng, values, rng.choice((1, 1, 2)))
+        back = rng.sample(BACK, len(BACK))
+        while len(thread) < 4 and rng.random() < 0.4:
+            if len(left) < 2 or rng.random() < 0.65:
+                thread.append(self._asked_back(rng, values, back.pop()))
             else:
-                found, values = self._exchange(rng, follows=True)
+                found, values, left = self._exchange(rng, left, follows=True)
                 thread.append(found)
+                back = rng.sample(BACK, len(BACK))
         return thread
 
-    def _exchange(self, rng: Random, follows: bool) -> tuple[Exchange, dict[str, Value]]:
+    def _exchange(
+        self, rng: Random, left: tuple[Row, ...], follows: bool
+    ) -> tuple[Exchange, dict[str, Value], tuple[Row, ...]]:
+        """A story of a trouble in `left` or two, its values, and the troubles behind it."""
         parts = _parts()
         kinds = ("any", "hero", "named") if follows else tuple(kind for kind, _ in ASKED)
         asked = rng.choices(kinds, [weight for kind, weight in ASKED if kind in kinds])[0]
         hero, helper = rng.sample(names("heroes"), 2)
-        trouble, second = rng.sample(table("troubles.table"), 2)
-        values = self._cast(rng, hero, helper) | _told(trouble, second)
+        first = rng.randrange(len(left) - 1)
+        again = rng.randrange(first + 1, len(left))
+        trouble, second = left[first], left[again]
+        named = asked in ("named", "plot")
+        values = self._cast(rng, hero, helper, named) | _told(trouble, second)
         forms = parts[asked].follow_ups if follows else parts[asked].questions
         form = rng.choice(forms)
         wanted = expand(form.replace("{plot}", text(trouble["plot"])), rng, values)
         short = any(word in wanted.lower() for word in ("short", "little", "bedtime", "tiny"))
-        story = self.story(rng, values, "long" in wanted or (not short and rng.random() < 0.3))
+        long = "long" in wanted or (not short and rng.random() < 0.3)
+        story = self.story(rng, values, long)
         about = {"any": "-", "hero": hero}.get(asked, f"{hero} {values['name']}")
         wording = f"{'~' if follows else '?'}{forms.index(form)}"
-        return Exchange(f"stories/{trouble['key']}/{about}/{wording}", wanted, story), values
-
-    def _asked_back(self, rng: Random, values: dict[str, Value], count: int) -> Thread:
-        thread = []
-        for part in rng.sample(BACK, count):
-            section = _parts()[part]
-            form = rng.choice(section.follow_ups)
-            key = f"stories/{part}/{values['name']}/~{section.follow_ups.index(form)}"
-            answer = expand(rng.choice(section.answers), rng, _whole(values))
-            thread.append(Exchange(key, expand(form, rng, values), answer))
-        return thread
+        made = Exchange(f"stories/{trouble['key']}/{about}/{wording}", wanted, story)
+        return made, values, left[(again if long else first) + 1 :]
 
     @staticmethod
-    def _cast(rng: Random, hero: str, helper: str) -> dict[str, Value]:
+    def _asked_back(rng: Random, values: dict[str, Value], part: str) -> Exchange:
+        section = _parts()[part]
+        form = rng.choice(section.follow_ups)
+        key = f"stories/{part}/{values['name']}/~{section.follow_ups.index(form)}"
+        answer = expand(rng.choice(section.answers), rng, _whole(values))
+        return Exchange(key, expand(form, rng, values), answer)
+
+    @staticmethod
+    def _cast(rng: Random, hero: str, helper: str, named: bool) -> dict[str, Value]:
+        """Who a story is about; `named` if the user gives the name, which may be any."""
         she = hero in SHE or (hero not in HE and rng.random() < 0.5)
         trait = rng.choice(names("traits"))
+        known = names("women" if she else "men")
+        weights = [1 / place for place in range(1, COMMON + 1)]
+        name = rng.choice(known) if named else rng.choices(known[:COMMON], weights)[0]
         return {
             "hero": hero,
             "trait": trait,
             "a_hero": f"{article(trait)} {trait} {hero}",
-            "name": rng.choice(names("women" if she else "men")),
+            "name": name,
             "he": "she" if she else "he",
             "him": "her" if she else "him",
             "his": "her" if she else "his",
