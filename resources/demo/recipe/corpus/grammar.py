@@ -3,7 +3,8 @@
 A template holds choices, `[one|another|]`, which nest, and slots, `{name}`. A slot may carry a
 word before its name that says how to write the value: `{a name}` with its article, `{s name}` in
 the plural, `{one foods}` a member of a list, `{or foods}` the list joined with "or". A list is
-joined with "and", in random order. `@` inside a value stands for what the text is about.
+joined with "and", in its own order: in another each time, a small model would name one thing twice.
+`@` inside a value stands for what the text is about.
 """
 
 import re
@@ -91,7 +92,7 @@ def expand(
         if isinstance(value, tuple):
             if how == "one":
                 return rng.choice(value)
-            return join(rng.sample(value, len(value)), "or" if how == "or" else "and")
+            return join(value, "or" if how == "or" else "and")
         if how == "a":
             return f"{article(value)} {value}"
         if how == "s":
