@@ -17,14 +17,18 @@ from recipe.card import card
 from recipe.corpus import Turn, conversations
 from recipe.corpus.checks import CheckTopic
 from recipe.corpus.comparisons import ComparisonTopic
-from recipe.corpus.forms import names, table
+from recipe.corpus.forms import items, names, sections, table
 from recipe.corpus.grammar import plural
 from recipe.corpus.lists import ListTopic
 from recipe.corpus.memory import MemoryTopic
 from recipe.corpus.mixture import FACTS, holds
+from recipe.corpus.numbers import NumberTopic
+from recipe.corpus.poems import PoemTopic
 from recipe.corpus.split import normalised
 from recipe.corpus.stories import StoryTopic
 from recipe.corpus.turn import Exchange, Thread
+from recipe.corpus.unknown import UnknownTopic
+from recipe.corpus.words import COUNTS, WordTopic
 from recipe.evaluate import share_of_trigram
 from recipe.made_of import RECIPE, StaleFolderError, check, claim, digest
 
@@ -241,6 +245,49 @@ def test_a_comparison_is_answered_with_the_word_of_the_question() -> None:
         word = re.search(r"\b(bigger|smaller|larger|heavier|lighter|longer)\b", exchange.question)
         if word and not exchange.answer.startswith("No"):
             assert word[1] in exchange.answer
+
+
+def test_a_sentence_has_the_word_that_was_asked_for() -> None:
+    for exchange in talks(WordTopic().thread, 1000):
+        _, task, word, _ = exchange.key.split("/", 3)
+        if task in ("uses", "two words"):
+            assert re.search(rf"\b{word}\b", exchange.question, re.IGNORECASE)
+            assert re.search(rf"\b{word}\b", exchange.answer), exchange.answer
+
+
+def test_rhymes_are_as_many_as_asked_for_and_in_the_order_of_the_table() -> None:
+    families = [items(row["words"]) for row in table("rhymes.table")]
+    for exchange in talks(WordTopic().thread, 1000):
+        found = re.search(r"(\w+) rhymes with ([\w, ]+)\.", exchange.answer)
+        if not found:
+            continue
+        word, listed = found[1].lower(), re.split(", | and ", found[2])
+        known = next([w for w in f if w != word] for f in families if word in f)
+        assert listed == known[: len(listed)]
+        asked = re.search(r"\b(\w+) (?:words|rhymes)\b", exchange.question)
+        if asked and asked[1].lower() in COUNTS:
+            count = COUNTS.index(asked[1].lower()) + 1
+            assert len(listed) == min(count, len(known))
+            assert (count > len(known)) == (" more" in exchange.answer.lower())
+
+
+def test_a_poem_is_called_by_its_own_subject() -> None:
+    for exchange in talks(PoemTopic().thread):
+        title, _, second, *_ = exchange.answer.split("\n")
+        section = next(s for s in sections("poems.forms") if title.endswith(f" about {s.name}:"))
+        assert second.lower() in [a.split(" / ")[1].lower() for a in section.answers]
+
+
+def test_what_is_not_known_is_not_named() -> None:
+    for exchange in talks(UnknownTopic().thread, 1000):
+        found = re.search(r"(not know|nothing|never learned|enough) about (\w+)", exchange.answer)
+        assert found is None or found[2] in ("that", "code"), exchange.answer
+
+
+def test_it_counts_to_ten_at_most() -> None:
+    for exchange in talks(NumberTopic().thread, 1000):
+        assert not re.search(r"\d", exchange.answer)
+        assert not re.search(r"\b(eleven|twenty)\b", exchange.answer)
 
 
 def test_yes_and_no_are_about_as_frequent() -> None:
