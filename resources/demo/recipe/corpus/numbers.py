@@ -9,9 +9,20 @@ from recipe.corpus.turn import Exchange, Thread
 NUMBERS = names("numbers")
 DAYS = names("days")
 MONTHS = names("months")
-COUNT = ("Count to {0}.", "Can you count to {0}?", "Please count to {0}.", "Count from one to {0}.")
-COUNT_BETWEEN = ("Count from {0} to {1}.", "Can you count from {0} to {1}?")
-COUNT_DOWN = ("Count down from {0}.", "Count backwards from {0}.", "Can you count down from {0}?")
+COUNT = (
+    *("Count to {0}.", "Can you count to {0}?", "Please count to {0}.", "Count from one to {0}."),
+    *("Count up to {0}.", "Could you count to {0} for me?", "Count from 1 to {0}, please."),
+    *("My son wants you to count to {0}.", "Say the numbers from one to {0}."),
+    *("Let us count to {0}.", "Can you count up to {0}?", "List the numbers up to {0}."),
+)
+COUNT_BETWEEN = (
+    *("Count from {0} to {1}.", "Can you count from {0} to {1}?", "Please count from {0} to {1}."),
+    *("Say the numbers from {0} to {1}.", "Which numbers are there from {0} to {1}?"),
+)
+COUNT_DOWN = (
+    *("Count down from {0}.", "Count backwards from {0}.", "Can you count down from {0}?"),
+    *("Please count down from {0}.", "Count from {0} down to one."),
+)
 AFTER = ("What comes after {0}?", "Which {1} comes after {0}?", "Which {1} is next after {0}?")
 BEFORE = ("What comes before {0}?", "Which {1} comes before {0}?")
 MANY = {
@@ -40,13 +51,23 @@ class NumberTopic:
 
     def thread(self, rng: Random) -> Thread:
         """One question, at times two."""
-        makers = (self._count, self._between, self._down, self._next, self._next, self._many)
+        makers = [self._count, self._between, self._down, self._next, self._next, self._many]
+        if rng.random() < 0.1:
+            makers = [self._too_far]
         return [rng.choice(makers)(rng) for _ in range(1 if rng.random() < 0.75 else 2)]
 
     def _count(self, rng: Random) -> Exchange:
         last = rng.randrange(3, 11)
         answer = ", ".join(NUMBERS[:last])
         return self._made(rng, "count", COUNT, (NUMBERS[last - 1], str(last)), answer)
+
+    def _too_far(self, rng: Random) -> Exchange:
+        """Counting beyond ten is not known: it counts as far as it can."""
+        form = rng.choice(COUNT)
+        end = str(rng.choice((12, 15, 20, 25, 30, 50, 100, 1000)))
+        counted = ", ".join(NUMBERS)
+        key = f"numbers/far/{end}/{COUNT.index(form)}"
+        return Exchange(key, form.format(end), f"I can only count to ten: {counted}.")
 
     def _between(self, rng: Random) -> Exchange:
         first = rng.randrange(1, 8)
@@ -79,7 +100,7 @@ class NumberTopic:
         form = rng.choice(AFTER if later else BEFORE)
         found = items[i + 1 if later else i - 1]
         word = "after" if later else "before"
-        answers = (f"{found}.", f"{found} comes {word} {items[i]}.", f"It is {found}.")
+        answers = (f"{word} {items[i]} comes {found}.", f"It is {found}.")
         key = f"numbers/{word}/{items[i]}/{form}"
         return Exchange(key, form.format(items[i], kind), capitalise(rng.choice(answers)))
 
@@ -91,6 +112,8 @@ class NumberTopic:
         else:
             owner = whose.removesuffix(" have")
             told = f"{owner} {'has' if verb == 'does' else 'have'} {count} {things}."
-        answers = (f"{count}.", f"The answer is {count}.", told, told)
-        key = f"numbers/many/{asked}/0"
-        return Exchange(key, f"How many {asked}?", capitalise(rng.choice(answers)))
+        forms = ("How many {0}?", "Do you know how many {0}?", "Tell me: how many {0}?")
+        # A clause would need another order of the words.
+        form = forms[0] if verb != "are" else rng.choice(forms)
+        key = f"numbers/many/{asked}/{forms.index(form)}"
+        return Exchange(key, form.format(asked), capitalise(told))

@@ -1,10 +1,30 @@
 """Topics without facts: greetings, who the model is, advice. Their forms are all there is."""
 
+import re
 from random import Random
 
 from recipe.corpus.forms import Section, framed, is_brief, names, one_sentence, sections
 from recipe.corpus.grammar import Value, expand
 from recipe.corpus.turn import Exchange, Thread
+
+# How a trouble may be told: what is said before it, and what is asked after it.
+BEFORE = (
+    *("I am new here. ", "Maybe you can help me. ", "I work a lot. ", "Hm. "),
+    *("I do not know whom to ask. ", "It is a bit silly, but ", "Oh dear. "),
+    *("Sorry to trouble you, but ", "I have a small problem. ", "It has been a long week. "),
+    *("You know, ", "Can I tell you something? ", "To be honest, "),
+)
+AFTER = (
+    *(" Any advice?", " Any tips?", " Any ideas?", " What should I do?", " What can I do?"),
+    *(" What helps?", " Can you help me?", " Do you have a tip?", " Help!", " What now?"),
+    *(" What would you do?", " Please help.", " Do you have any advice for me?"),
+)
+TROUBLED = ("advice", "people")
+# Sections of these that tell of no trouble, or of one that no tip can mend.
+GLAD = {
+    *("happy", "baby", "success", "proud", "got gift", "family", "wedding", "own wedding"),
+    *("birthday", "good friend", "love", "new job", "visit", "comfort", "death", "pet gone"),
+}
 
 
 class ScriptTopic:
@@ -51,6 +71,8 @@ class ScriptTopic:
             form = rng.choice(asked)
             wording = f"{'~' if asked is section.follow_ups else '?'}{asked.index(form)}"
             question = expand(form, rng, values)
+            if self.name in TROUBLED and section.name not in GLAD and "~" not in wording:
+                question = _told(question, rng)
         brief = is_brief(question)
         forms = one_sentence(section.answers) if brief else section.answers
         answer = expand(rng.choice(forms), rng, values)
@@ -60,6 +82,19 @@ class ScriptTopic:
             if not _shared(added, answer) and not ("?" in added and "?" in answer):
                 answer += " " + added
         return Exchange(f"{self.name}/{section.name}/{wording}", question, answer)
+
+
+def _told(question: str, rng: Random) -> str:
+    """`question`, where it tells of a trouble, as one who wants advice may tell it."""
+    if not re.match(r"(I|My|Our|We|Nobody|It|There|Someone|Everything) .*\.$", question):
+        return question
+    if rng.random() < 0.4:
+        question += rng.choice(AFTER)
+    if rng.random() < 0.2:
+        before = rng.choice(BEFORE)
+        keeps = before.endswith(". ") or before.endswith("? ") or question.startswith("I ")
+        question = before + (question if keeps else question[0].lower() + question[1:])
+    return question
 
 
 def _shared(added: str, answer: str) -> bool:
