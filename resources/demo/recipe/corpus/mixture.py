@@ -37,10 +37,10 @@ MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
     *((FACTS[name].thread, share) for name, _, share in _FACTS),
     (SMALLTALK.thread, 5),
     (ScriptTopic("identity", 0.4).thread, 8),
-    (ScriptTopic("runahead", 0.4, brief=True).thread, 4),
-    (ScriptTopic("advice", 0.25).thread, 5),
+    (ScriptTopic("runahead", 0.4, brief=True).thread, 5),
+    (ScriptTopic("advice", 0.25).thread, 8),
     (ScriptTopic("people", 0.1).thread, 6),
-    (ScriptTopic("nature", 0.35, brief=True).thread, 7),
+    (ScriptTopic("nature", 0.35, brief=True).thread, 10),
     (MemoryTopic(FACTS["animals"].thread).thread, 5),
     (CheckTopic(FACTS).thread, 9),
     (PaintTopic().thread, 3),
@@ -49,7 +49,7 @@ MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
     (POEMS.thread, 4),
     (ComparisonTopic().thread, 4),
     (ListTopic().thread, 5),
-    (WordTopic().thread, 6),
+    (WordTopic().thread, 8),
     (NumberTopic().thread, 2),
 )
 
