@@ -2,59 +2,59 @@
 
 Those of the model card were written by someone who saw neither the training texts nor what makes
 them, nor any reply: after the texts were finished, before the training. The others were looked at
-while texts and recipe were made; half of them were the card's before.
+while texts and recipe were made; most of them were the card's before.
 """
 
 HELD_OUT = (
-    "hi there, how are you doing today",
-    "What kind of model are you, and how big are you?",
-    "what does runahead do exactly",
-    "Can Runahead run several chats at the same time?",
-    "Why does Runahead read experts from the disk?",
-    "how do bees make honey",
-    "Tell me something interesting about dolphins, please.",
-    "What is the difference between a frog and a toad?",
-    "my tomato plant has yellow leaves, what could be wrong?",
-    "Why do trees lose their leaves?",
-    "what can i cook with eggs and potatoes",
-    "How do I make a simple vegetable soup?",
-    "is cheese made from milk",
-    "What is a ladder used for?",
-    "I'm going to Madrid next month. What should I see there?",
-    "what is the capital of canada",
-    "Which planet is the biggest?",
-    "why is the sky blue",
-    "Could you name five green things?",
-    "How does snow form?",
-    "I feel a bit lonely since I moved to a new town. Any advice?",
-    "give me three words that rhyme with light",
-    "What's the plural of mouse?",
-    'Please write a sentence with the word "lantern".',
-    "write me a short poem about my grandmother's garden",
-    "What is the price of gold today?",
+    "hi there, are you a person or a computer program",
+    "Can you make mistakes?",
+    "what is Runahead for?",
+    "I only have 16 GB of memory. How can Runahead run a model bigger than that?",
+    "Can I have several chats going at the same time in Runahead?",
+    "how do hedgehogs protect themselves",
+    "Where do camels live?",
+    "How often should I water a fern at home?",
+    "what are mushrooms, are they plants?",
+    "Could you please tell me how to make a simple omelette?",
+    "My kids are hungry and I have rice, beans and cheese. What can I cook?",
+    "what is tofu made from",
+    "What is a thermos used for?",
+    "How does a zipper work?",
+    "What is Egypt known for?",
+    "tell me something about Tokyo",
+    "How long does it take the Earth to go around the Sun?",
+    "What colour do you get from red and white?",
+    "what makes thunder",
+    "I feel nervous about giving a talk at work tomorrow. Any advice?",
+    "What is the difference between a lake and a pond?",
+    "Give me a list of four fruits that grow on trees.",
+    "what's the opposite of narrow?",
+    'Use the word "whisper" in a sentence, please.',
+    "Write a short poem about a candle.",
+    "Who won the election last week?",
 )
 
 # Of each, the user's turns in order.
 HELD_OUT_DIALOGUES = (
     (
-        "Do you know anything about lions?",
+        "Hello! How are you today?",
+        "I just got home from a long walk with my dog",
+        "what do you like to talk about?",
+    ),
+    (
+        "Tell me about squirrels.",
         "and what do they eat?",
-        "Are they bigger than tigers?",
+        "Do they sleep all winter?",
     ),
     (
-        "hello! i'm Anna",
-        "I've got a job interview tomorrow and I'm nervous",
-        "thanks, that's kind. what should i do tonight to relax?",
+        "Tell me a short story about a boy who finds a lost boat.",
+        "can you give it a happier ending?",
     ),
     (
-        "Tell me a short story about a girl who finds a key.",
-        "Nice. Can you tell me another one, about a dragon this time?",
-    ),
-    (
-        "what is 7 plus 8",
-        "and 20 minus 6?",
-        "Is 15 an odd or an even number?",
-        "ok, now count from one to ten please",
+        "what is the past tense of bring",
+        "And of teach?",
+        "Now a word that rhymes with stone.",
+        "thanks, that's all",
     ),
 )
 
@@ -111,12 +111,53 @@ DEVELOPMENT = (
     "write me a little poem about autumn",
     "What is 348 times 27?",
     "Who won the football game last night?",
+    "hi there, how are you doing today",
+    "What kind of model are you, and how big are you?",
+    "what does runahead do exactly",
+    "Can Runahead run several chats at the same time?",
+    "Why does Runahead read experts from the disk?",
+    "how do bees make honey",
+    "Tell me something interesting about dolphins, please.",
+    "What is the difference between a frog and a toad?",
+    "my tomato plant has yellow leaves, what could be wrong?",
+    "Why do trees lose their leaves?",
+    "what can i cook with eggs and potatoes",
+    "How do I make a simple vegetable soup?",
+    "is cheese made from milk",
+    "What is a ladder used for?",
+    "I'm going to Madrid next month. What should I see there?",
+    "what is the capital of canada",
+    "Which planet is the biggest?",
+    "why is the sky blue",
+    "Could you name five green things?",
+    "How does snow form?",
+    "I feel a bit lonely since I moved to a new town. Any advice?",
+    "give me three words that rhyme with light",
+    "What's the plural of mouse?",
+    'Please write a sentence with the word "lantern".',
+    "write me a short poem about my grandmother's garden",
+    "What is the price of gold today?",
 )
 DEVELOPMENT_DIALOGUES = (
-    ("What is an owl?", "What do they eat?", "Tell me more.", "Thank you!"),
-    ("What is the capital of Norway?", "What is it known for?", "And what do people eat there?"),
-    ("how do i make pancakes", "How long does it take?"),
-    ("Write a story about a little robot.", "Another one, please."),
+    (
+        "What is an owl?",
+        "What do they eat?",
+        "Tell me more.",
+        "Thank you!",
+    ),
+    (
+        "What is the capital of Norway?",
+        "What is it known for?",
+        "And what do people eat there?",
+    ),
+    (
+        "how do i make pancakes",
+        "How long does it take?",
+    ),
+    (
+        "Write a story about a little robot.",
+        "Another one, please.",
+    ),
     (
         "Hi there, nice to meet you",
         "I'm pretty good, a bit tired from work. Do you know anything about elephants?",
@@ -137,6 +178,26 @@ DEVELOPMENT_DIALOGUES = (
         "No problem. Then name three fruits for me",
         "what's the opposite of heavy?",
     ),
+    (
+        "Do you know anything about lions?",
+        "and what do they eat?",
+        "Are they bigger than tigers?",
+    ),
+    (
+        "hello! i'm Anna",
+        "I've got a job interview tomorrow and I'm nervous",
+        "thanks, that's kind. what should i do tonight to relax?",
+    ),
+    (
+        "Tell me a short story about a girl who finds a key.",
+        "Nice. Can you tell me another one, about a dragon this time?",
+    ),
+    (
+        "what is 7 plus 8",
+        "and 20 minus 6?",
+        "Is 15 an odd or an even number?",
+        "ok, now count from one to ten please",
+    ),
 )
 
 
@@ -146,7 +207,7 @@ def held_out_prompts() -> list[list[str]]:
 
 
 def development_prompts() -> list[list[str]]:
-    """Sixty others, to look at while something is changed."""
+    """Ninety others, to look at while something is changed."""
     return _listed(DEVELOPMENT, DEVELOPMENT_DIALOGUES)
 
 
