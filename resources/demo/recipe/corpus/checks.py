@@ -9,7 +9,7 @@ from recipe.corpus.grammar import expand, plural, slots
 from recipe.corpus.turn import Exchange, Thread
 
 # What ends a fact that is what was asked for, and one that is not; bare, it is always right.
-AGREED = [".", ".", ".", ", that is right.", ", that is right.", ", so yes."]
+AGREED = [".", ".", ", that is right."]
 DENIED = [".", ", not {value}.", ", not {value}.", ", so no."]
 # By the verb that goes with a row of data/traits.table: questions, what is so, what is not.
 TRAIT_FORMS = {
@@ -67,6 +67,8 @@ LACKS_TRAIT = ("{names} SAID.", "{names} SAID.", "{names} SAID.", "No, {names} S
 # Of what a whole kind has or lacks.
 BY_KIND = "{names} are {kinds}, and {kinds} SAID."
 AND_OTHERS = ("And {names}?", "What about {names}?", "And what about {names}?")
+# What goes into many a dish, be it named in the recipe or not.
+STAPLES = {"salt", "oil", "butter", "water"}
 # Kinds and young that others may be called too.
 LOOSE_KINDS = {
     *("tool", "device", "machine", "container", "vessel", "source of light", "piece of furniture"),
@@ -190,7 +192,8 @@ def _may_hold(topic: str, column: str, value: str, row: Row, other: Row) -> bool
         case "made":
             return value == "cloth" and row["kind"] == "piece of clothing"
         case "foods":
-            return value.split()[-1].removesuffix("s") in f"{own} {row['steps']} {row['tip']}"
+            word = value.split()[-1].removesuffix("s")
+            return value in STAPLES or word in f"{own} {row['steps']} {row['tip']}"
         case "young":
             return value in LOOSE_YOUNG
         case "kind":

@@ -38,6 +38,11 @@ DECLINED = (
     "I never learned {clause}.",
     "I cannot tell you {clause}. I know only simple facts.",
 )
+# How a message begins that asks for something to be done, which "Gladly!" may answer.
+REQUESTS = (
+    *("Tell", "Please", "Can", "Could", "Write", "Give", "Describe", "Say", "Talk", "Explain"),
+    *("Do you know", "I want", "I'd like", "I was wondering", "For school"),
+)
 NOTHING_MORE = (
     "That is all that I know about that.",
     "I have told you all that I know about that.",
@@ -203,8 +208,10 @@ class EntityTopic:
         likes = "like" in self._sections and rng.random() < 0.2
         section = self._sections["like" if likes else "about"]
         question, key = self._question(section, section.questions, True, talk.row, rng)
-        form = rng.choice(_usable(section.answers, talk.row))
-        opening = self._say((section, ""), form, talk, rng, True)
+        forms = _usable(section.answers, talk.row)
+        if not likes and not question.startswith(REQUESTS):
+            forms = [form for form in forms if "]!" not in form]
+        opening = self._say((section, ""), rng.choice(forms), talk, rng, True)
         count = rng.choice((2, 3, 3, 4, 4, 5, 6))
         if "short" in question or "a bit" in question or "a few" in question:
             count = rng.choice((2, 3))
@@ -345,4 +352,9 @@ def _naming(section: Section, row: Row) -> list[str]:
 
 
 def _with_names(row: Row) -> Row:
+    """`row` with the plural of its name, and with the words for it where it has a verb."""
+    if "verb" in row:
+        several = row["verb"] == "are"
+        words = ("they", "them", "taste") if several else ("it", "it", "tastes")
+        row = {**row, **dict(zip(("they", "them", "tastes"), words, strict=True))}
     return {"names": plural(text(row["name"])), **row}

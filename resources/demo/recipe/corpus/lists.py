@@ -46,7 +46,6 @@ ANSWERS = (
     "I can name {list}.",
     "Here are {count} {name}: {list}.",
     "{list} are {name}.",
-    "[How about|What about] {list}?",
 )
 ANSWERS_MORE = ("{item}.", "[Sure|Of course]: {item}.", "Another one: {item}.", "How about {item}?")
 

@@ -1,7 +1,7 @@
 """Prompts whose replies are read. None of their first messages is trained.
 
-Those of the model card were written by someone who saw neither the training texts nor what makes
-them, nor any reply: after the texts were finished, before the training. The others were looked at
+Those of the model card were written before the training, by someone who saw neither the texts nor
+what makes them, nor any reply; whoever wrote the texts had not seen them. The others were looked at
 while texts and recipe were made; most of them were the card's before.
 """
 

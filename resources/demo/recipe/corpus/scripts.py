@@ -22,8 +22,15 @@ AFTER = (
 TROUBLED = ("advice", "people")
 # Sections of these that tell of no trouble, or of one that no tip can mend.
 GLAD = {
-    *("happy", "baby", "success", "proud", "got gift", "family", "wedding", "own wedding"),
+    *("happy", "baby", "expecting", "success", "proud", "got gift", "family", "wedding", "own wedding"),
     *("birthday", "good friend", "love", "new job", "visit", "comfort", "death", "pet gone"),
+}
+# What is said only after an answer that asks for it.
+REPLIES = {
+    "yes": re.compile(r"(Is there|Would you like to (know|hear more))[^.!?]*\?$"),
+    "no": re.compile(r"(Is there|Would you like|Shall)[^.!?]*\?$"),
+    "well": re.compile(r"(?i:how are you|and you|how about you)[^.!?]*\?$"),
+    "slept well": re.compile(r"Did you sleep well\?$"),
 }
 
 
@@ -46,7 +53,11 @@ class ScriptTopic:
         found = [self.exchange(section, rng, follows=False)]
         left.remove(section)
         while len(found) < 4 and rng.random() < self._follow_rate:
-            fitting = [s for s in left if s.follow_ups]
+            told = found[-1].answer
+            fitting = [s for s in left if s.follow_ups and _follows(s, told)]
+            # A question is mostly answered.
+            asked = [s for s in fitting if s.name in REPLIES]
+            fitting = asked if asked and rng.random() < 0.6 else fitting
             if not fitting:
                 break
             section = rng.choice(fitting)
@@ -82,6 +93,11 @@ class ScriptTopic:
             if not _shared(added, answer) and not ("?" in added and "?" in answer):
                 answer += " " + added
         return Exchange(f"{self.name}/{section.name}/{wording}", question, answer)
+
+
+def _follows(section: Section, answer: str) -> bool:
+    """Whether what `section` says fits after `answer`."""
+    return section.name not in REPLIES or bool(REPLIES[section.name].search(answer))
 
 
 def _told(question: str, rng: Random) -> str:

@@ -16,6 +16,8 @@ UNKNOWN = {
     **{"animal": "animals", "country": "countries", "city": "cities"},
     **{"plant": "plants", "food": "foods"},
 }
+# Sections whose answers end without an offer of something else.
+ALONE = ("medical", "nonsense", "personal", "time")
 
 
 class UnknownTopic:
@@ -42,7 +44,7 @@ class UnknownTopic:
     @staticmethod
     def _exchange(section: Section, rng: Random, follows: bool = False) -> Exchange:
         subject = rng.choice(names("subjects"))
-        if rng.random() < 0.4:
+        if rng.random() < 0.3:
             subject = f"{rng.choice(names('kinds of subjects'))} {rng.choice(names('fields'))}"
         numbers = (LARGE, LARGE, SMALL)
         values = {
@@ -63,7 +65,7 @@ class UnknownTopic:
             wording = f"{'~' if asked is section.follow_ups else ''}{asked.index(form)}"
             question = expand(form, rng, values)
         answer = expand(rng.choice(section.answers), rng, values)
-        if section.name not in UNKNOWN and rng.random() < 0.5:
+        if section.name not in (*UNKNOWN, *ALONE) and rng.random() < 0.35:
             answer += " " + expand(rng.choice(section_of("unknown.forms", "offer").answers), rng)
         return Exchange(
             f"unknown/{section.name}/{values.get(section.name, '-')}/{wording}", question, answer
