@@ -9,8 +9,9 @@ from recipe.corpus.grammar import expand, plural, slots
 from recipe.corpus.turn import Exchange, Thread
 
 # What ends a fact that is what was asked for, and one that is not; bare, it is always right.
+# "So yes" and "so no" end only what does not itself repeat the question.
 AGREED = [".", ".", ", that is right."]
-DENIED = [".", ", not {value}.", ", not {value}.", ", so no."]
+DENIED = [".", ", not {value}.", ", not {value}."]
 # By the verb that goes with a row of data/traits.table: questions, what is so, what is not.
 TRAIT_FORMS = {
     "do": (
@@ -165,7 +166,8 @@ class CheckTopic:
     def _truth(row: Row, rng: Random) -> Exchange:
         side = rng.choice([side for side in ("yes", "no") if side in row])
         asked, _, denied = rng.choice(items(row[side])).partition(" = ")
-        ends = AGREED if side == "yes" else [".", ", so no.", *[f", {denied}."] * 2 * bool(denied)]
+        ends = [".", ", so no.", *[f", {denied}."] * 2 * bool(denied)]
+        ends = [*AGREED, ", so yes."] if side == "yes" else ends
         key = f"checks/truth/{row['fact']}/{asked}"
         answer = expand(f"{row['fact']}{rng.choice(ends)}", rng)
         return Exchange(key, expand(f"{asked}?", rng), answer)
