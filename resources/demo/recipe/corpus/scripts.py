@@ -22,8 +22,9 @@ AFTER = (
 TROUBLED = ("advice", "people")
 # Sections of these that tell of no trouble, or of one that no tip can mend.
 GLAD = {
-    *("happy", "baby", "expecting", "success", "proud", "got gift", "family", "wedding", "own wedding"),
+    *("happy", "baby", "success", "proud", "got gift", "family", "wedding", "own wedding"),
     *("birthday", "good friend", "love", "new job", "visit", "comfort", "death", "pet gone"),
+    "expecting",
 }
 # What is said only after an answer that asks for it.
 REPLIES = {
