@@ -17,7 +17,7 @@ UNKNOWN = {
     **{"plant": "plants", "food": "foods"},
 }
 # Sections whose answers end without an offer of something else.
-ALONE = ("medical", "nonsense", "personal", "time")
+ALONE = ("medical", "nonsense", "personal", "time", "date")
 
 
 class UnknownTopic:
