@@ -212,7 +212,7 @@ def test_what_is_told_is_remembered_and_what_is_not_told_is_not_known() -> None:
 def test_a_comparison_is_answered_with_the_word_of_the_question() -> None:
     for exchange in talks(ComparisonTopic().thread):
         word = re.search(r"\b(bigger|smaller|larger|heavier|lighter|longer)\b", exchange.question)
-        if word and not re.search("weigh about the same", exchange.answer):
+        if word:
             assert exchange.answer.endswith(f" {word[1]}.")
 
 

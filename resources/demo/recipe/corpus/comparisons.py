@@ -105,12 +105,14 @@ class ComparisonTopic:
             form = rng.choice((THEY_LIVE if known else IS_LIVES) if yes_no else LIVES)
             told = ["{a one} lives {1} and {a two} {2}", "{s one} live {1} and {s two} {2}"]
             so = ["the {more} lives {word}", "{s more} live {word}"]
-            so = ["neither lives longer"] * 2 if same else so
         else:
             form = rng.choice((THEY_ARE_MORE if known else IS_MORE) if yes_no else MORE)
             told = ["{a one} weighs {1} and {a two} {2}", "{s one} weigh {1} and {s two} {2}"]
             so = ["the {more} is {word}", "{s more} are {word}"]
-            so = ["they weigh about the same"] * 2 if same else so
+        if same:
+            verb = "live" if column == "years" else "weigh"
+            told = [f"{{{both} one}} and {{{both} two}} both {verb} {{1}}" for both in "as"]
+            so = ["neither lives {word}" if column == "years" else "neither is {word}"] * 2
         answers = [f"{first}, so {then}." for first, then in zip(told, so, strict=True)]
         return self._exchange(rng, word, form, answers, values)
 
