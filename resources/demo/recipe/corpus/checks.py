@@ -177,7 +177,7 @@ def _may_hold(topic: str, column: str, value: str, row: Row, other: Row) -> bool
     """Whether `value`, which is of `other`, may be true of `row` too, or is an odd thing to ask."""
     own = items(row[column])
     # "Spring" and "early spring" do not exclude one another.
-    if any(value in one or one in value for one in own):
+    if any(value in one or one in value for one in own) or text(row["name"]) in value:
         return True
     kinds = {row.get("kind"), other.get("kind")}
     match column:
@@ -190,7 +190,8 @@ def _may_hold(topic: str, column: str, value: str, row: Row, other: Row) -> bool
         case "group":
             return value.startswith("made") != own[0].startswith("made")
         case "use":
-            return len(kinds) == 1 or kinds <= {"tool", "vessel"} or row["name"] == "computer"
+            loose = row["name"] == "computer" or value == "playing"
+            return loose or len(kinds) == 1 or kinds <= {"tool", "vessel"}
         case "made":
             return value == "cloth" and row["kind"] == "piece of clothing"
         case "foods":
