@@ -1,5 +1,6 @@
 """Tiny stories: someone, somewhere, a trouble, help, and an ending that fits them."""
 
+from functools import cache
 from random import Random
 
 from recipe.corpus.forms import Row, Section, names, sections, table, text
@@ -113,6 +114,7 @@ class StoryTopic:
         return " ".join(story)
 
 
+@cache
 def _parts() -> dict[str, Section]:
     return {section.name: section for section in sections("stories.forms")}
 
