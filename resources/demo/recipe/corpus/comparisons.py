@@ -1,5 +1,7 @@
 """Animals compared: what each weighs and so which is bigger, is it a bird, can it fly."""
 
+from functools import cache
+from itertools import permutations
 from random import Random
 
 from recipe.corpus.checks import AGREED, DENIED
@@ -86,16 +88,13 @@ class ComparisonTopic:
     def _more(self, rng: Random, known: Row | None = None) -> Exchange:
         """First what each weighs or how old it gets, then which is more, or that none is."""
         word, column, factor = rng.choice(SIZES)
-        rows = [row for row in table("animals.table") if _told(row, column)]
-        same = rng.random() < 0.08
-        while True:
-            one, two = rng.sample(rows, 2)
-            one = known or one
-            less, more = sorted((one, two), key=lambda row: _number(row, column))
-            ratio = _number(more, column) / _number(less, column)
-            alike = _told(one, column) == _told(two, column)
-            if one is not two and (alike and ratio < 1.3 if same else not alike and ratio > factor):
-                break
+        alike = [pair for pair in _alike(column) if known is None or pair[0] is known]
+        same = bool(alike) and rng.random() < 0.08
+        pairs = _unlike(column, factor)
+        one, two = rng.choice(
+            alike if same else [pair for pair in pairs if known is None or pair[0] is known]
+        )
+        less, more = sorted((one, two), key=lambda row: _number(row, column))
         if word in ("smaller", "lighter"):
             more = less
         values: dict[str, Value] = {"one": one["name"], "two": two["name"], "word": word}
@@ -158,6 +157,35 @@ class ComparisonTopic:
         about = " and ".join(text(values[side]) for side in ("one", "two") if side in values)
         key = f"comparisons/{aspect}/{about}/{form}"
         return Exchange(key, expand(form, rng, values), expand(rng.choice(fitting), rng, values))
+
+
+@cache
+def _alike(column: str) -> tuple[tuple[Row, Row], ...]:
+    """Pairs of animals of which the same is told, in each order."""
+    return tuple(
+        (one, two)
+        for one, two in permutations(_rows(column), 2)
+        if _told(one, column) == _told(two, column) and _ratio(one, two, column) < 1.3
+    )
+
+
+@cache
+def _unlike(column: str, factor: float) -> tuple[tuple[Row, Row], ...]:
+    """Pairs of animals of which one has more than `factor` times as much, in each order."""
+    return tuple(
+        (one, two)
+        for one, two in permutations(_rows(column), 2)
+        if _told(one, column) != _told(two, column) and _ratio(one, two, column) > factor
+    )
+
+
+def _rows(column: str) -> list[Row]:
+    return [row for row in table("animals.table") if _told(row, column)]
+
+
+def _ratio(one: Row, two: Row, column: str) -> float:
+    less, more = sorted((_number(one, column), _number(two, column)))
+    return more / less
 
 
 def _number(row: Row, column: str) -> float:
