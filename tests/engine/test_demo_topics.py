@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "resources" / "demo
 
 from recipe.corpus import Turn, conversations
 from recipe.corpus.checks import CheckTopic
-from recipe.corpus.comparisons import ComparisonTopic
+from recipe.corpus.comparisons import WEIGHTS, ComparisonTopic
 from recipe.corpus.entities import WHY
 from recipe.corpus.forms import items, names, sections, table, text
 from recipe.corpus.grammar import plural
@@ -214,6 +214,15 @@ def test_a_comparison_is_answered_with_the_word_of_the_question() -> None:
         word = re.search(r"\b(bigger|smaller|larger|heavier|lighter|longer)\b", exchange.question)
         if word:
             assert exchange.answer.endswith(f" {word[1]}.")
+
+
+def test_every_animal_with_numbers_has_another_to_be_compared_with() -> None:
+    rows = [row for row in table("animals.table") if "kg" in row and "years" in row]
+    told = [row for row in rows if "weight" in row or text(row["name"]) in WEIGHTS]
+    assert len(told) > 40
+    for row in told:
+        for exchange in (ComparisonTopic()._more(Random(seed), row) for seed in range(20)):
+            assert exchange.key.split("/")[2].split(" and ")[0] == row["name"]
 
 
 def test_yes_and_no_are_about_as_frequent_and_mostly_follow_the_fact() -> None:
