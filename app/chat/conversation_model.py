@@ -103,9 +103,11 @@ class ConversationModel(QAbstractListModel):
     def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:  # noqa: N802
         """Rename a conversation."""
         title = " ".join(str(value).split())
-        if role != Qt.ItemDataRole.EditRole or not title:
+        conversation = self.entry(index).conversation
+        # While its title was edited, the line stayed, even where the conversation went.
+        if role != Qt.ItemDataRole.EditRole or not title or conversation not in self._conversations:
             return False
-        self._conversations.rename(self.entry(index).conversation, title)
+        self._conversations.rename(conversation, title)
         return True
 
     def _rebuild(self) -> None:
@@ -118,14 +120,17 @@ class ConversationModel(QAbstractListModel):
             self.endResetModel()
 
     def _found(self) -> list[Entry]:
+        # What was found may have been renamed or removed since.
+        ids = [(hit, hit.conversation.id) for hit in self._hits or []]
         return [
             Entry(
-                hit.conversation.title or tr("New chat"),
-                hit.conversation.id,
+                self._conversations.get(id_).title or tr("New chat"),
+                id_,
                 hit.snippet,
                 hit.message or "",
             )
-            for hit in self._hits or []
+            for hit, id_ in ids
+            if id_ in self._conversations
         ]
 
     def _all(self) -> list[Entry]:
