@@ -193,3 +193,11 @@ def test_choices_go_before_settings_and_never_beyond_the_model(
     chosen = options_for(info, ModelChoices(context=100_000, store="gguf", n_threads=0), settings)
     assert (chosen.context, chosen.store, chosen.n_threads) == (8192, "gguf", 0)
     settings.close()
+
+
+@pytest.mark.parametrize("choices", [ModelChoices(), ModelChoices(context=300)])
+def test_a_model_that_was_trained_for_next_to_nothing_is_offered_the_least_context(
+    settings: Settings, tmp_path: Path, choices: ModelChoices
+) -> None:
+    info = msgspec.structs.replace(model_file(tmp_path), context_length=8)
+    assert options_for(info, choices, settings).context == 16
