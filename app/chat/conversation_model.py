@@ -11,6 +11,7 @@ from app.chat.chats import Chats
 from app.data.conversation import Conversation, SearchHit
 from app.data.conversations import Conversations
 from app.language import tr
+from app.widgets.plain import plain
 
 HEADER_ROLE = Qt.ItemDataRole.UserRole + 1
 ID_ROLE = Qt.ItemDataRole.UserRole + 2
@@ -87,7 +88,7 @@ class ConversationModel(QAbstractListModel):
         if role == Qt.ItemDataRole.EditRole:
             return entry.title
         if role == Qt.ItemDataRole.ToolTipRole:
-            return entry.title if entry.conversation else None
+            return plain(entry.title) if entry.conversation else None
         if role == HEADER_ROLE:
             return not entry.conversation
         if role == ID_ROLE:
