@@ -41,6 +41,7 @@ class ConversationModel(QAbstractListModel):
         self._entries: list[Entry] = []
         self._hits: list[SearchHit] | None = None
         self._is_held = False
+        self._newest = 0.0  # when the first one was used
         conversations.added.connect(self._on_listed)
         conversations.removed.connect(self._on_listed)
         conversations.changed.connect(self._on_changed)
@@ -138,7 +139,9 @@ class ConversationModel(QAbstractListModel):
         entries: list[Entry] = []
         heading = ""
         now = time.time()
-        for conversation in self._conversations.all("chat"):
+        conversations = self._conversations.all("chat")
+        self._newest = conversations[0].updated if conversations else 0.0
+        for conversation in conversations:
             when = _when(conversation.updated, now)
             if when != heading:
                 heading = when
@@ -151,8 +154,8 @@ class ConversationModel(QAbstractListModel):
 
     def _on_changed(self, conversation: Conversation) -> None:
         row = self.row_of(conversation.id)
-        first = 1 if self._hits is None else row
-        if row >= 0 and row == first and self._entries[row].title == conversation.title:
+        is_placed = self._hits is not None or (row == 1 and conversation.updated == self._newest)
+        if row >= 0 and is_placed and self._entries[row].title == conversation.title:
             return  # drafts and the like: nothing here looks different
         self._rebuild()
 

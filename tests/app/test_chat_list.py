@@ -1,5 +1,6 @@
 """The list of all chats, and what a search has found among them."""
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -8,6 +9,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.chat.chat_page import ChatPage
+from app.chat.conversation_model import HEADER_ROLE
 from app.data.conversation import Conversation
 from app.data.conversations import Conversations
 
@@ -56,3 +58,20 @@ def test_a_title_that_is_edited_while_its_chat_goes_is_given_up(
     assert not model.setData(index, "Baking cakes")
     model.hold(False)
     assert model.row_of(made.id) == -1
+
+
+def test_the_newest_chat_moves_to_today_when_it_is_used_again(
+    page: ChatPage, conversations: Conversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = page.list.model
+    made = conversations.create(title="Baking bread")
+    row = model.row_of(made.id)
+    tomorrow = time.time() + 24 * 3600
+    monkeypatch.setattr(time, "time", lambda: tomorrow)
+    conversations.update(made.id, draft="And")
+    conversations.add_message(made.id, "user", "And cakes?")
+    assert model.row_of(made.id) == row == 1
+    headings = [
+        model.index(n).data() for n in range(model.rowCount()) if model.index(n).data(HEADER_ROLE)
+    ]
+    assert headings == ["Today", "Yesterday"]
