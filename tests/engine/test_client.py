@@ -10,7 +10,16 @@ import pytest
 from engine import trace
 from engine.cache_size import CacheSize
 from engine.cli.replies import Replies, Reply
-from engine.client import CacheChanged, EngineClient, StatsArrived, TokensCounted, Traced, Used
+from engine.client import (
+    Applied,
+    CacheChanged,
+    EngineClient,
+    PolicyRefused,
+    StatsArrived,
+    TokensCounted,
+    Traced,
+    Used,
+)
 from engine.engine import Engine
 from engine.events import Finished, Notice, PrefillProgress
 from engine.link_speed import LinkSpeed
@@ -185,6 +194,9 @@ def test_settings_reach_the_engine_while_text_streams(ear: Ear, model: Path) -> 
     ear.end(number)
     ear.until(lambda: len(ear.of(Notice)) > 0)
     assert "no-such-policy" in ear.of(Notice)[0].text
+    assert [applied.policy for applied in ear.of(Applied)] == ["lockstep-lfu", "lockstep-lfu"]
+    assert ear.of(Applied)[-1].link == LinkSpeed.parse("3GB/s")
+    assert ear.of(PolicyRefused) == [PolicyRefused("no-such-policy")]
     assert client.state.info is not None
     total = client.state.info.experts_total_bytes
     assert ear.of(CacheChanged)[-1].change.cache_bytes == total // 2
