@@ -128,7 +128,7 @@ class ExportProcess(QObject):
         """As engine.atomic_file names them."""
         if self._export is None:
             return []
-        path = self._export.path
+        path = self._export.path.resolve()
         return list(path.parent.glob(f".{glob.escape(path.name)}-*"))
 
     def _remove_partial(self) -> None:
