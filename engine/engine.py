@@ -186,7 +186,7 @@ class Engine:
     def tokenize(self, text: str, *, add_special: bool = True) -> list[int]:
         """Token ids of a text, in which special tokens may be spelled out."""
         with native.translated():
-            return self._native.tokenize(text, add_special, True)
+            return self._native.tokenize(native.utf8(text, "The prompt"), add_special, True)
 
     def cancel(self, request: RequestId) -> None:
         """Stop a request soon; its Finished event follows. Unknown and ended ones are ignored."""

@@ -90,7 +90,9 @@ class TemplateSandbox:
         if len(source) > MAX_SOURCE:
             raise TemplateFailedError(f"it has {len(source)} characters, over {MAX_SOURCE}")
         try:
-            return self._environment.from_string(source).render(**variables)
+            text = self._environment.from_string(source).render(**variables)
+            text.encode()  # fails for half a surrogate pair, which nobody could read on
+            return text
         except SecurityError as error:
             raise TemplateFailedError(
                 f"it tried something that is not allowed ({error})"
@@ -99,6 +101,8 @@ class TemplateSandbox:
             raise TemplateFailedError(
                 f"it failed ({error.message or type(error).__name__})"
             ) from error
+        except UnicodeEncodeError as error:
+            raise TemplateFailedError("it gave what is no character") from error
         except RecursionError as error:
             raise TemplateFailedError("it is nested too deeply") from error
         except Exception as error:  # a template can raise anything; a person is told
