@@ -29,6 +29,7 @@ from engine.cli import (
     rival,
     simulate,
 )
+from engine.cli.terminal import visible
 from engine.versions import versions
 
 _COMMANDS = (
@@ -66,8 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except Exception as error:
         if debug:
-            traceback.print_exc()
-        print(f"runahead: {_sentence(error)}", file=sys.stderr)
+            print(visible(traceback.format_exc()), end="", file=sys.stderr)
+        print(f"runahead: {visible(_sentence(error))}", file=sys.stderr)
         return 1
 
 
