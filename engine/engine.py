@@ -97,7 +97,7 @@ class Engine:
         if not found.supported:
             raise errors.UnsupportedModelError(f"{found.title} cannot be run: {found.reason}")
         with native.translated():
-            native.parse_policy(options.policy)  # before minutes of packing
+            native.parse_policy(native.utf8(options.policy, "The policy"))  # before packing
         if 0 < found.context_length < options.context:
             raise errors.InvalidRequestError(
                 f"context {options.context} is more than the {found.context_length} tokens"

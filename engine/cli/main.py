@@ -73,10 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _sentence(error: Exception) -> str:
-    if isinstance(error, errors.EngineError):
-        return str(error)
-    if isinstance(error, OSError):
-        return str(errors.from_os(error, "A file cannot be used"))
+    if isinstance(error, errors.EngineError | OSError):
+        return str(errors.of(error))
     return (
         f"internal error ({type(error).__name__}: {error}). Please report it with the output of the"
         " same command and --debug."
