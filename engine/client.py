@@ -273,8 +273,8 @@ class EngineClient:
             reason = f"The engine's process could not be started: {error.strerror or error}"
             self._fail(reason, "Close other programs, and try again.", crashed=False)
         except UnsendableError as error:
-            reason = f"The model's path could not be handed to the engine: it {error}"
-            self._fail(reason, "Give the file another name.", crashed=False)
+            reason = f"What to load could not be handed to the engine: it {error}"
+            self._fail(reason, "Rename the file, or change the options.", crashed=False)
 
     def _tend(self) -> None:
         self._ending = [child for child in self._ending if not child.gone()]

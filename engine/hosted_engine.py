@@ -150,6 +150,9 @@ class HostedEngine:
             return len(self._engine.prompt_of(Request(messages=command.messages)).tokens)
         except errors.EngineError:
             return -1
+        except Exception:  # nobody waits for a number; whoever submits the chat is told
+            traceback.print_exc()
+            return -1
 
     def _watch(self, on: bool) -> None:
         with self._lock:

@@ -67,6 +67,12 @@ def test_tokens_are_those_of_an_engine_in_this_process(ear: Ear, model: Path) ->
     assert all(ear.text(number) for number in numbers)
 
 
+def test_options_that_no_message_holds_fail_the_load(ear: Ear, model: Path) -> None:
+    ear.client.load(model, options(link=LinkSpeed(1 << 64)))
+    state = ear.client.state
+    assert state.phase == "failed" and "number that is too large" in state.reason
+
+
 def test_loading_goes_through_its_states_once_and_in_order(ear: Ear, model: Path) -> None:
     client = opened(ear, model, store="pack")
     states = ear.states()
