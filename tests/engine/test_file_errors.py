@@ -3,6 +3,7 @@
 import errno
 import os
 import socket
+import struct
 import subprocess
 import types
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from engine.cli.main import main
 from engine.engine import Engine
+from engine.errors import UnsupportedModelError
 from engine.events import Notice
 from engine.model_info import inspect_model
 from engine.options import EngineOptions
@@ -97,3 +99,31 @@ def test_other_texts_that_are_not_utf8_are_refused_too(
     assert main([*options[:1], model, *options[1:], last, os.fsdecode(b"caf\xe9")]) == 1
     said = capsys.readouterr().err
     assert f"runahead: {what} is not UTF-8, near '" in said and r"caf\udce9" in said
+
+
+def with_byte(model: Path, key: bytes, copy: Path) -> Path:
+    """The model with the last byte of the text under `key` being one that is not UTF-8."""
+    data = bytearray(model.read_bytes())
+    at = data.index(struct.pack("<Q", len(key)) + key + struct.pack("<I", 8)) + len(key) + 12
+    (length,) = struct.unpack_from("<Q", data, at)
+    data[at + 8 + length - 1] = 0xE9
+    copy.write_bytes(data)
+    return copy
+
+
+def test_texts_of_a_file_that_are_not_utf8_are_shown_as_far_as_they_can_be(tmp_path: Path) -> None:
+    model, copy = tiny_model(), tmp_path / "latin1.gguf"
+    whole = inspect_model(model)
+    name = inspect_model(with_byte(model, b"general.name", copy)).name
+    assert name == whole.name[:-1] + "\ufffd"
+    with_byte(model, b"tokenizer.chat_template", copy)
+    assert inspect_model(copy).chat_template == (whole.chat_template or "")[:-1] + "\ufffd"
+    with Engine.open(copy) as engine:
+        assert (engine.info.chat_template or "").endswith("\ufffd")
+    other = inspect_model(with_byte(model, b"tokenizer.ggml.pre", copy))
+    assert not other.supported
+    assert "tokenizer.ggml.pre" in other.reason and "\ufffd" in other.reason
+    with pytest.raises(UnsupportedModelError, match=r"tokenizer\.ggml\.pre '.*\ufffd'"):
+        Engine.open(copy)
+    other = inspect_model(with_byte(model, b"general.architecture", copy))
+    assert other.architecture.endswith("\ufffd") and "\ufffd" in other.reason
