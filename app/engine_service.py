@@ -11,9 +11,11 @@ from app.reply import Reply
 from engine import trace
 from engine.cache_size import CacheSize
 from engine.client import (
+    Applied,
     CacheChanged,
     ClientEvent,
     EngineClientLike,
+    PolicyRefused,
     StateChanged,
     StatsArrived,
     TokensCounted,
@@ -44,6 +46,7 @@ class EngineService(QObject):
         records_arrived: What the engine did; only while somebody watches. arg: trace.Records.
         stats_changed: Counters, about 4 times a second while ready. arg: EngineStats.
         cache_changed: The expert cache has another size. arg: CacheChange.
+        policy_refused: The engine knows no such policy; the one before goes on. arg: str.
         noticed: Something a person should know. arg: str.
         reply_started: A reply was asked for. arg: Reply.
         job_progressed: args: job, stage, done, total.
@@ -52,13 +55,15 @@ class EngineService(QObject):
 
     Attributes:
         n_tokens: All tokens that have arrived.
-        policy, cache, link: What was asked for last.
+        policy: What the engine goes by, which is what was asked for last unless it refuses that.
+        cache, link: What was asked for last.
     """
 
     state_changed = Signal(object)
     records_arrived = Signal(object)
     stats_changed = Signal(object)
     cache_changed = Signal(object)
+    policy_refused = Signal(str)
     noticed = Signal(str)
     reply_started = Signal(object)
     # Bytes do not fit into Qt's int.
@@ -76,10 +81,11 @@ class EngineService(QObject):
         self._replies: dict[RequestId, Reply] = {}
         self._counting: dict[int, Callable[[int], None]] = {}
         self._watchers: set[int] = set()  # ids of objects
-        options = client.state.options or EngineOptions()
-        self.policy = options.policy
-        self.cache: CacheSize = options.cache
-        self.link: LinkSpeed = options.link
+        self.policy: str
+        self.cache: CacheSize
+        self.link: LinkSpeed
+        self._policy_asked: str
+        self._take_options(client.state.options or EngineOptions())
         self.n_tokens = 0
         self._closed = False
         self._timer = QTimer(self)
@@ -127,7 +133,7 @@ class EngineService(QObject):
     def load(self, model: Path, options: EngineOptions) -> None:
         """Open a model; ends what is open first. `state_changed` tells how it goes."""
         self._client.load(model, options)
-        self.policy, self.cache, self.link = options.policy, options.cache, options.link
+        self._take_options(options)
         self._pace()
 
     def unload(self) -> None:
@@ -146,8 +152,10 @@ class EngineService(QObject):
         self._client.set_cache_size(size)
 
     def set_policy(self, policy: str, *, cold: bool = False) -> None:
-        """Change the policy from the next step on."""
-        self.policy = policy
+        """Change the policy from the next step on; one that is on its way is not sent again."""
+        if policy == self._policy_asked and not cold:
+            return
+        self._policy_asked = policy
         self._client.set_policy(policy, cold=cold)
 
     def set_link(self, speed: LinkSpeed) -> None:
@@ -250,13 +258,25 @@ class EngineService(QObject):
             self.stats_changed.emit(event.stats)
         elif isinstance(event, CacheChanged):
             self.cache_changed.emit(event.change)
+        elif isinstance(event, Applied):
+            self.policy = event.policy
+        elif isinstance(event, PolicyRefused):
+            if event.policy == self._policy_asked:
+                self._policy_asked = self.policy
+            self.policy_refused.emit(event.policy)
         elif isinstance(event, TokensCounted):
             if callback := self._counting.pop(event.query, None):
                 _tell(callback, event.n_tokens)
         elif isinstance(event, Notice):
             self.noticed.emit(event.text)
 
+    def _take_options(self, options: EngineOptions) -> None:
+        self.policy = self._policy_asked = options.policy
+        self.cache, self.link = options.cache, options.link
+
     def _take_state(self, state: EngineState) -> None:
+        if state.phase == "starting" and state.options:
+            self._take_options(state.options)  # what an engine before it answered is past
         if state.phase in ("stopped", "failed"):
             waiting, self._counting = self._counting, {}
             for callback in waiting.values():

@@ -36,11 +36,6 @@ def packs() -> Path:
     return folders.packs()
 
 
-def models() -> Path:
-    """Models that Runahead made or downloaded."""
-    return folders.models()
-
-
 def run_logs() -> Path:
     """One folder per engine run."""
     return folders.run_logs()

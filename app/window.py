@@ -193,6 +193,7 @@ class MainWindow(QMainWindow):
         self.pages.chats_replaced.connect(self.area.refresh)
         self.opener.demo_ended.connect(self._on_demo_ended)
         self._service.reply_started.connect(self._on_reply_started)
+        self._service.policy_refused.connect(self._on_policy_refused)
         self._settings.changed.connect(self._on_setting_changed)
         for source in (self._settings, self._library, self.pages.conversations):
             source.failed.connect(self._on_failed)
@@ -251,10 +252,14 @@ class MainWindow(QMainWindow):
             return
         elif name == "cache_fraction" and settings.cache != service.cache:
             service.set_cache_size(settings.cache)
-        elif name == "policy" and settings.get("policy") != service.policy:
+        elif name == "policy":
             service.set_policy(settings.get("policy"))
         elif name == "link" and settings.link != service.link:
             service.set_link(settings.link)
+
+    def _on_policy_refused(self, policy: str) -> None:
+        if self._settings.get("policy") == policy:  # else every load would fail
+            self._settings.set("policy", self._service.policy)
 
     def _is_own(self, setting: str) -> bool:
         """Whether the open model does not go by the settings in that."""

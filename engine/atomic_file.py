@@ -1,7 +1,8 @@
 """Files that are replaced whole: nobody, even after a crash, ever sees a part of one."""
 
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,17 +13,25 @@ import msgspec
 
 @contextmanager
 def replaced(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes the place of `path` unless something is raised."""
-    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}-")
+    """A file to write to, which takes the place of `path` unless something is raised.
+
+    Who may read and write the file stays as it was, and so does a link that leads to it.
+    """
+    path = path.resolve()
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    partial = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    handle = os.open(partial, flags, 0o666 if mode is None else mode)
     try:
         with os.fdopen(handle, "wb") as file:
+            if mode is not None:  # also what the process's mask would take away
+                partial.chmod(mode)
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
+        partial.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise
 
 

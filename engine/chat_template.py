@@ -65,4 +65,5 @@ class ChatTemplate:
 def _plain(messages: Sequence[Message], notice: str) -> ChatPrompt:
     names = {"system": "System", "user": "User", "assistant": "Assistant"}
     turns = [f"{names.get(each.role, each.role.title())}: {each.content}\n" for each in messages]
-    return ChatPrompt("".join(turns) + "Assistant:", stop=("\nUser:",), notice=notice)
+    told = notice.encode(errors="backslashreplace").decode()  # a template's own words are anything
+    return ChatPrompt("".join(turns) + "Assistant:", stop=("\nUser:",), notice=told)

@@ -18,8 +18,10 @@ import msgspec
 from engine import trace
 from engine.cache_size import CacheSize
 from engine.client_events import (
+    Applied,
     CacheChanged,
     ClientEvent,
+    PolicyRefused,
     StateChanged,
     StatsArrived,
     TokensCounted,
@@ -34,7 +36,6 @@ from engine.options import EngineOptions
 from engine.process.child import Child, wait_until_gone
 from engine.process.frames import UnsendableError
 from engine.protocol import (
-    Applied,
     Cancel,
     CloseSession,
     CountTokens,
@@ -55,10 +56,12 @@ from engine.protocol import (
 from engine.request import NO_SESSION, Message, Request, RequestId, SessionId
 
 __all__ = [
+    "Applied",
     "CacheChanged",
     "ClientEvent",
     "EngineClient",
     "EngineClientLike",
+    "PolicyRefused",
     "StateChanged",
     "StatsArrived",
     "TokensCounted",
@@ -181,11 +184,14 @@ class EngineClient:
         self._tell(SetCacheSize(size))
 
     def set_policy(self, policy: str, *, cold: bool = False) -> None:
-        """Use a policy from the next step on (`cold` empties the cache); a Notice if unknown."""
+        """Use a policy from the next step on; `cold` empties the cache.
+
+        Applied follows; or, where there is no such policy, PolicyRefused and a Notice.
+        """
         self._tell(SetPolicy(policy, cold))
 
     def set_link(self, speed: LinkSpeed) -> None:
-        """Emulate a slower link."""
+        """Emulate a slower link; Applied follows."""
         self._tell(SetLink(speed))
 
     # What happened.
@@ -228,7 +234,7 @@ class EngineClient:
             case TokensCounted():
                 self._counting.discard(report.query)
                 self._events.append(report)
-            case StatsArrived() | CacheChanged() | Notice():
+            case StatsArrived() | CacheChanged() | PolicyRefused() | Notice():
                 self._events.append(report)
             case Progress():
                 stage = {"stage": report.stage, "done": report.done, "total": report.total}
@@ -246,6 +252,7 @@ class EngineClient:
                         self._last[0],
                         msgspec.structs.replace(self._last[1], **changed),
                     )
+                self._events.append(report)
             case Failed():
                 self._fail(report.message, report.hint, crashed=False)
             case _:
@@ -266,8 +273,8 @@ class EngineClient:
             reason = f"The engine's process could not be started: {error.strerror or error}"
             self._fail(reason, "Close other programs, and try again.", crashed=False)
         except UnsendableError as error:
-            reason = f"The model's path could not be handed to the engine: it {error}"
-            self._fail(reason, "Give the file another name.", crashed=False)
+            reason = f"What to load could not be handed to the engine: it {error}"
+            self._fail(reason, "Rename the file, or change the options.", crashed=False)
 
     def _tend(self) -> None:
         self._ending = [child for child in self._ending if not child.gone()]

@@ -5,6 +5,7 @@ import msgspec
 from engine import events
 from engine.engine_info import CacheChange, EngineStats
 from engine.engine_state import EngineState
+from engine.link_speed import LinkSpeed
 from engine.request import RequestId
 from engine.trace import Records
 
@@ -19,6 +20,19 @@ class CacheChanged(msgspec.Struct, frozen=True, tag=True):
     """The cache after a resize that was asked for."""
 
     change: CacheChange
+
+
+class Applied(msgspec.Struct, frozen=True, tag=True):
+    """Policy and link are these now, since one of them was set."""
+
+    policy: str
+    link: LinkSpeed
+
+
+class PolicyRefused(msgspec.Struct, frozen=True, tag=True):
+    """There is no such policy: the one before goes on. A Notice says why."""
+
+    policy: str
 
 
 class StatsArrived(msgspec.Struct, frozen=True, tag=True):
@@ -65,5 +79,13 @@ class TokensCounted(msgspec.Struct, frozen=True, tag=True):
 
 
 ClientEvent = (
-    events.Event | StateChanged | CacheChanged | StatsArrived | Traced | Used | TokensCounted
+    events.Event
+    | StateChanged
+    | CacheChanged
+    | Applied
+    | PolicyRefused
+    | StatsArrived
+    | Traced
+    | Used
+    | TokensCounted
 )

@@ -47,10 +47,13 @@ class EngineClientLike(Protocol):
         """Resize the expert cache, also while requests run; CacheChanged follows."""
 
     def set_policy(self, policy: str, *, cold: bool = False) -> None:
-        """Use a policy from the next step on; `cold` empties the cache."""
+        """Use a policy from the next step on; Applied or PolicyRefused follows.
+
+        `cold` empties the cache.
+        """
 
     def set_link(self, speed: LinkSpeed) -> None:
-        """Emulate a slower link."""
+        """Emulate a slower link; Applied follows."""
 
     def watch(self, on: bool) -> None:
         """Whether trace records are wanted, as Traced."""

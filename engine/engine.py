@@ -97,7 +97,7 @@ class Engine:
         if not found.supported:
             raise errors.UnsupportedModelError(f"{found.title} cannot be run: {found.reason}")
         with native.translated():
-            native.parse_policy(options.policy)  # before minutes of packing
+            native.parse_policy(native.utf8(options.policy, "The policy"))  # before packing
         if 0 < found.context_length < options.context:
             raise errors.InvalidRequestError(
                 f"context {options.context} is more than the {found.context_length} tokens"
@@ -186,7 +186,7 @@ class Engine:
     def tokenize(self, text: str, *, add_special: bool = True) -> list[int]:
         """Token ids of a text, in which special tokens may be spelled out."""
         with native.translated():
-            return self._native.tokenize(text, add_special, True)
+            return self._native.tokenize(native.utf8(text, "The prompt"), add_special, True)
 
     def cancel(self, request: RequestId) -> None:
         """Stop a request soon; its Finished event follows. Unknown and ended ones are ignored."""

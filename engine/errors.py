@@ -106,6 +106,11 @@ def from_native(args: tuple[object, ...]) -> EngineError:
     return _BY_CODE.get(str(code), EngineError)(message, "" if "; " in message else None)
 
 
+def of(error: EngineError | OSError) -> EngineError:
+    """The error itself, or the one for a call of the operating system that nobody foresaw."""
+    return error if isinstance(error, EngineError) else from_os(error, "A file cannot be used")
+
+
 def from_os(error: OSError, what: str) -> EngineError:
     """The error for a failed call of the operating system; `what` says what was tried."""
     reason = error.strerror or str(error)

@@ -30,11 +30,6 @@ def run_logs() -> Path:
     return data() / "runs"
 
 
-def models() -> Path:
-    """Models that Runahead made or downloaded."""
-    return data() / "models"
-
-
 def data() -> Path:
     """What cannot be rebuilt."""
     return _home(platformdirs.user_data_path(_APP))

@@ -38,8 +38,9 @@ class Host:
             engine = self._open(load)
         except errors.Cancelled:
             return
-        except errors.EngineError as error:
-            self._outbox.put(Failed(error.message, error.hint))
+        except (errors.EngineError, OSError) as error:
+            failed = errors.of(error)
+            self._outbox.put(Failed(failed.message, failed.hint))
             self._outbox.finish()
             return
         self._hosted = HostedEngine(engine, self._outbox)

@@ -12,13 +12,18 @@ from typing import assert_never
 import msgspec
 
 from engine import errors
-from engine.client_events import CacheChanged, StatsArrived, TokensCounted
+from engine.client_events import (
+    Applied,
+    CacheChanged,
+    PolicyRefused,
+    StatsArrived,
+    TokensCounted,
+)
 from engine.engine import Engine
 from engine.events import Finished, Notice
 from engine.host_requests import HostRequests
 from engine.process.outbox import Outbox
 from engine.protocol import (
-    Applied,
     Cancel,
     CloseSession,
     CountTokens,
@@ -97,7 +102,11 @@ class HostedEngine:
                 self._outbox.put(CacheChanged(self._engine.set_cache_size(command.size)))
                 self._was_active = True  # the counters changed
             case SetPolicy():
-                self._engine.set_policy(command.policy, cold=command.cold)
+                try:
+                    self._engine.set_policy(command.policy, cold=command.cold)
+                except errors.EngineError:
+                    self._outbox.put(PolicyRefused(command.policy))
+                    raise
                 self._policy = command.policy
                 self._outbox.put(Applied(self._policy, self._link))
             case SetLink():
@@ -140,6 +149,9 @@ class HostedEngine:
         try:
             return len(self._engine.prompt_of(Request(messages=command.messages)).tokens)
         except errors.EngineError:
+            return -1
+        except Exception:  # nobody waits for a number; whoever submits the chat is told
+            traceback.print_exc()
             return -1
 
     def _watch(self, on: bool) -> None:

@@ -44,9 +44,9 @@ class JobHost:
         report: JobReport
         try:
             report = self._do(job)
-        except errors.EngineError as error:
-            cancelled = isinstance(error, errors.Cancelled)
-            report = Failed(error.message, error.hint, cancelled)
+        except (errors.EngineError, OSError) as error:
+            failed = errors.of(error)
+            report = Failed(failed.message, failed.hint, isinstance(failed, errors.Cancelled))
         self._outbox.put(report)
         self._outbox.finish()
 

@@ -38,4 +38,4 @@ class LinkSpeed(msgspec.Struct, frozen=True):
         return f"{self} (emulated)" if self.emulated else str(self)
 
     def __str__(self) -> str:
-        return f"{sizes.show(self.bytes_per_s)}/s" if self.emulated else "full"
+        return f"{sizes.show_exactly(self.bytes_per_s)}/s" if self.emulated else "full"

@@ -60,8 +60,9 @@ class ModelInfo(msgspec.Struct, frozen=True):
 
 
 def inspect_model(path: Path | str) -> ModelInfo:
-    """Read a model's description. Raises ModelFileError or StorageError."""
+    """Read a model's description. Raises ModelFileError, StorageError or InvalidRequestError."""
+    readable = native.utf8(str(path), "The model's path", "Rename it.")
     with native.translated():
-        found = native.inspect(str(path))
+        found = native.inspect(readable)
     info = msgspec.convert(found, ModelInfo)
     return msgspec.structs.replace(info, sampling=recommended_sampling(info.metadata))

@@ -55,6 +55,19 @@ def check(module: Any) -> None:
         raise errors.BuildError("The native engine was built from another version of Runahead")
 
 
+def utf8(text: str, what: str, hint: str = "Write it in UTF-8.") -> str:
+    """`text`, which native code can take. Raises InvalidRequestError that calls it `what`.
+
+    Python keeps bytes that are no UTF-8, as in an argument or a file's name, as half pairs.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        near = text[max(0, error.start - 40) : error.start + 40]
+        raise errors.InvalidRequestError(f"{what} is not UTF-8, near {near!a}", hint) from error
+    return text
+
+
 class Watched:
     """A progress callback that never throws into native code.
 

@@ -17,8 +17,8 @@ def choose_store(
     """The store, and the pack's path where it is a pack.
 
     In its usual place, a pack that is absent, damaged or of another version is built. Where the
-    disk is too small for it, the model file is read in place instead, and a notice says so. A pack
-    that the caller named is never overwritten.
+    disk is too small for it, or an old one cannot be removed, the model file is read in place
+    instead, and a notice says so. A pack that the caller named is never overwritten.
     """
     if options.store != "pack":
         return options.store, ""
@@ -32,8 +32,15 @@ def choose_store(
                 f"The pack {path} cannot serve {model.title}: {reason}",
                 "Choose another path, or delete it to have it built again.",
             )
+        try:
+            path.unlink()  # of no use any more, and the new one may need its space
+        except OSError as error:
+            notices.append(
+                f"The expert pack {path} is of no use ({reason}) and cannot be replaced"
+                f" ({error.strerror}), so the model file is read in place, which is slower."
+            )
+            return "gguf", ""
         notices.append(f"The expert pack is built again: {reason}.")
-        path.unlink()  # of no use any more, and the new one may need its space
     lacking = missing_space(path, model)
     if not lacking:
         try:

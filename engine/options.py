@@ -21,6 +21,8 @@ PRESETS = (
 # The native engine's own bound (exec/open_model.cpp).
 MAX_REQUESTS = 64
 
+MIN_CONTEXT = 16
+
 
 class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Defaults suit a laptop with a model larger than its memory.
@@ -63,7 +65,7 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
             ("n_threads", self.n_threads, 0, 512),
             ("n_readers", self.n_readers, 1, 64),
             ("max_requests", self.max_requests, 1, MAX_REQUESTS),
-            ("context", self.context, 16, 2**24),
+            ("context", self.context, MIN_CONTEXT, 2**24),
             ("prefill_chunk", self.prefill_chunk, 1, 2**13),
             ("keep_runs", self.keep_runs, 1, 10**6),
             ("keep_runs_bytes", self.keep_runs_bytes, 0, 2**62),
@@ -76,5 +78,12 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 def usual_context(trained: int) -> int:
     """The default one, or what a model was `trained` for where that is less; 0: it is not known."""
-    usual = EngineOptions().context
-    return min(usual, trained) if trained > 0 else usual
+    return within_training(EngineOptions().context, trained)
+
+
+def within_training(context: int, trained: int) -> int:
+    """`context`, or what a model was `trained` for where that is less; 0: it is not known.
+
+    Never less than options can have: opening a model that was trained for less says so.
+    """
+    return max(MIN_CONTEXT, min(context, trained)) if trained > 0 else context

@@ -35,11 +35,12 @@ def why_unusable(
     path: Path, model: ModelInfo, *, verify: bool = False, progress: native.Progress | None = None
 ) -> str:
     """Why the pack cannot serve the model; "" when it can. `verify` reads every byte of it."""
+    readable = native.utf8(str(path), "The pack's path")
     if not path.exists():
         return "there is none yet"
     watched = native.Watched(progress)
     with native.translated(watched):
-        return native.check_pack(str(path), model.path, verify, watched)
+        return native.check_pack(readable, model.path, verify, watched)
 
 
 def missing_space(path: Path, model: ModelInfo) -> int:
@@ -64,6 +65,7 @@ def build_pack(
 
     Raises OutOfSpaceError before anything is written when the disk is too small.
     """
+    readable = native.utf8(str(path), "The pack's path")
     if not model.supported:
         raise errors.UnsupportedModelError(f"{model.title} cannot be packed: {model.reason}")
     if lacking := missing_space(path, model):
@@ -73,4 +75,4 @@ def build_pack(
         )
     watched = native.Watched(progress)
     with native.translated(watched):
-        return msgspec.convert(native.write_pack(model.path, str(path), layout, watched), PackFile)
+        return msgspec.convert(native.write_pack(model.path, readable, layout, watched), PackFile)

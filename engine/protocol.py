@@ -7,7 +7,14 @@ is ever taken in. Requests and sessions have the client's numbers everywhere.
 import msgspec
 
 from engine.cache_size import CacheSize
-from engine.client_events import CacheChanged, StatsArrived, TokensCounted, Used
+from engine.client_events import (
+    Applied,
+    CacheChanged,
+    PolicyRefused,
+    StatsArrived,
+    TokensCounted,
+    Used,
+)
 from engine.engine_info import EngineInfo
 from engine.engine_state import ModelSummary
 from engine.events import Finished, Notice, Piece, PrefillProgress
@@ -65,7 +72,7 @@ class SetCacheSize(msgspec.Struct, frozen=True, tag=True):
 
 
 class SetPolicy(msgspec.Struct, frozen=True, tag=True):
-    """Answer with Applied, or Notice where there is no such policy."""
+    """Answer with Applied; or with PolicyRefused and a Notice that says why."""
 
     policy: str
     cold: bool
@@ -143,13 +150,6 @@ class Ready(msgspec.Struct, frozen=True, tag=True):
     info: EngineInfo
 
 
-class Applied(msgspec.Struct, frozen=True, tag=True):
-    """Policy and link are these now."""
-
-    policy: str
-    link: LinkSpeed
-
-
 class Trace(msgspec.Struct, frozen=True, tag=True):
     """Trace records as bytes of engine.trace.RECORD_DTYPE; how many were lost since the opening."""
 
@@ -160,7 +160,7 @@ class Trace(msgspec.Struct, frozen=True, tag=True):
 EngineEvent = (
     Piece | PrefillProgress | Finished | Notice | Used | CacheChanged | StatsArrived | TokensCounted
 )
-HostReport = Progress | Failed | Found | Ready | Applied | Trace | EngineEvent
+HostReport = Progress | Failed | Found | Ready | Applied | PolicyRefused | Trace | EngineEvent
 
 
 # From a job.

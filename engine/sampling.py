@@ -10,7 +10,7 @@ from engine.errors import InvalidRequestError
 MAX_GRAMMAR_BYTES = 1 << 16
 MAX_GRAMMAR_DEPTH = 256
 # Literals, character classes and comments of GBNF, in which parentheses stand for themselves.
-_NO_STRUCTURE = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*', re.DOTALL)
+_NO_STRUCTURE = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\r\n]*', re.DOTALL)
 
 
 class SamplingParams(msgspec.Struct, frozen=True, kw_only=True):

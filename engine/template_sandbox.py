@@ -2,73 +2,46 @@
 
 Jinja's immutable sandbox keeps templates from Python's internals (CVE-2024-34359 was a template
 run without it). On top of that, here: only the filters that chat templates use; a bound on loop
-turns and calls, on time, on the size of every string and number; nothing of the world but the date.
+turns and calls, on time, on the size of every string, number and list with all that is in it;
+nothing of the world but the date. What is too large is refused before it is made, as nothing stops
+what runs in C.
 """
 
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from jinja2 import TemplateError, nodes, pass_context
 from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension, loopcontrols
-from jinja2.runtime import Context, Undefined
+from jinja2.runtime import Context, LoopContext, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
 from jinja2.visitor import NodeTransformer
 
 MAX_SOURCE = 1 << 20  # characters of a template; real ones have at most some ten thousand
 MAX_TEXT = 1 << 24  # characters of any string
 MAX_ITEMS = 1 << 20  # of any list
 MAX_NUMBER_BITS = 128
-MAX_WIDTH = 1000  # of padding, indents and the like
+MAX_WIDTH = 1000  # of padding, indents and the like, and digits that are rounded to
+PART = 16  # characters of a number and the like, about, and what a list adds to each
 MAX_TURNS = 200_000  # loop turns, calls, and the size of what they give, together
 MAX_SECONDS = 2.0
 
-_FILTERS = frozenset(
-    [
-        "abs",
-        "capitalize",
-        "count",
-        "d",
-        "default",
-        "dictsort",
-        "escape",
-        "e",
-        "first",
-        "float",
-        "groupby",
-        "indent",
-        "int",
-        "items",
-        "join",
-        "last",
-        "length",
-        "list",
-        "lower",
-        "map",
-        "max",
-        "min",
-        "reject",
-        "rejectattr",
-        "replace",
-        "reverse",
-        "round",
-        "safe",
-        "select",
-        "selectattr",
-        "sort",
-        "string",
-        "sum",
-        "title",
-        "tojson",
-        "trim",
-        "unique",
-        "upper",
-    ]
-)
+_FILTERS = frozenset([
+    "abs", "capitalize", "count", "d", "default", "dictsort", "escape", "e", "first", "float",
+    "groupby", "indent", "int", "items", "join", "last", "length", "list", "lower", "map",
+    "max", "min", "reject", "rejectattr", "replace", "reverse", "round", "safe", "select",
+    "selectattr", "sort", "string", "sum", "title", "tojson", "trim", "unique", "upper",
+])  # fmt: skip
+
+# What padding may take the place of, or begin after.
+_PLACES = "\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+# What jinja adds to the arguments of a call, for itself.
+_LOCALS = ("_loop_vars", "_block_vars")
 
 
 class TemplateFailedError(Exception):
@@ -90,7 +63,9 @@ class TemplateSandbox:
         if len(source) > MAX_SOURCE:
             raise TemplateFailedError(f"it has {len(source)} characters, over {MAX_SOURCE}")
         try:
-            return self._environment.from_string(source).render(**variables)
+            text = self._environment.from_string(source).render(**variables)
+            text.encode()  # fails for half a surrogate pair, which nobody could read on
+            return text
         except SecurityError as error:
             raise TemplateFailedError(
                 f"it tried something that is not allowed ({error})"
@@ -99,6 +74,8 @@ class TemplateSandbox:
             raise TemplateFailedError(
                 f"it failed ({error.message or type(error).__name__})"
             ) from error
+        except UnicodeEncodeError as error:
+            raise TemplateFailedError("it gave what is no character") from error
         except RecursionError as error:
             raise TemplateFailedError("it is nested too deeply") from error
         except Exception as error:  # a template can raise anything; a person is told
@@ -115,8 +92,15 @@ class _Generation(Extension):
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
+class _OpaqueNamespace(Namespace):
+    """Shown without what is in it: that may grow afterwards, and hold the namespace itself."""
+
+    def __repr__(self) -> str:
+        return "<Namespace>"
+
+
 class _Bounded(NodeTransformer):
-    """Sends what the sandbox does not see, loops and `~`, through the environment."""
+    """Sends what the sandbox does not see through the environment: loops, `~`, lists, compares."""
 
     def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
@@ -126,6 +110,28 @@ class _Bounded(NodeTransformer):
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
         return _call("joined", *node.nodes)
+
+    def visit_List(self, node: nodes.List) -> nodes.Node:  # noqa: N802
+        return self._checked(node, node.items)
+
+    def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:  # noqa: N802
+        return self._checked(node, node.items) if node.ctx == "load" else node
+
+    def visit_Dict(self, node: nodes.Dict) -> nodes.Node:  # noqa: N802
+        return self._checked(node, [part for pair in node.items for part in (pair.key, pair.value)])
+
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802
+        return self._checked(node, [each.expr for each in node.ops])
+
+    def visit_Test(self, node: nodes.Test) -> nodes.Node:  # noqa: N802
+        return self._checked(node, [*node.args, node.dyn_args] if node.dyn_args else node.args)
+
+    def _checked(self, node: nodes.Expr, parts: list[nodes.Expr]) -> nodes.Node:
+        """With constants it is as small as the source, and no work."""
+        self.generic_visit(node)
+        return (
+            node if all(isinstance(part, nodes.Const) for part in parts) else _call("checked", node)
+        )
 
 
 def _call(name: str, *arguments: nodes.Node) -> nodes.Expr:
@@ -141,7 +147,10 @@ class _Environment(ImmutableSandboxedEnvironment):
             lstrip_blocks=True,
             extensions=[loopcontrols, _Generation],
             cache_size=0,
+            finalize=self._shown,
         )
+        # What the template's lists hold; kept with them, so that no other gets their id.
+        self._sizes: dict[int, tuple[Any, int]] = {}
         self._turns = 0
         self._ends_at = time.monotonic() + MAX_SECONDS
         # Macros, blocks and {% set %} bodies join their parts with `concat`.
@@ -149,9 +158,9 @@ class _Environment(ImmutableSandboxedEnvironment):
         self.globals = {
             "range": self.globals["range"],
             "dict": dict,
-            "namespace": self.globals["namespace"],
+            "namespace": _OpaqueNamespace,
             "raise_exception": _raise_exception,
-            "strftime_now": lambda form: now.strftime(_width_checked(str(form))),
+            "strftime_now": lambda form: now.strftime(_form_checked(str(form))),
         }
         kept = {name: self.filters[name] for name in self.filters if name in _FILTERS}
         kept["tojson"] = _tojson
@@ -177,17 +186,30 @@ class _Environment(ImmutableSandboxedEnvironment):
             yield item
 
     def call(self, context: Context, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
-        self.tick()
         owner, name = getattr(obj, "__self__", None), getattr(obj, "__name__", "")
+        if owner is self and name == "checked":
+            return self.checked(*args)
+        self.tick()
+        given = {key: value for key, value in kwargs.items() if key not in _LOCALS}
+        # What a macro gets becomes a list there, which nobody else weighs.
+        _at_most(sum(self._size(each) for each in (*args, *given.values())))
+        if name in ("encode", "to_bytes", "translate", "maketrans"):
+            raise _RefusedError(f"the method {name}")
         if isinstance(owner, str):
-            _sized(name, (owner, *args), kwargs)
+            self._check_text(name, (owner, *args), given)
         return self._weighed(super().call(context, obj, *args, **kwargs))
 
     def wrap_str_format(self, value: Any) -> Any:
         wrapped = super().wrap_str_format(value)  # None unless value is a string's format method
-        if wrapped is not None:
-            _width_checked(str(value.__self__))
-        return wrapped
+        if wrapped is None:
+            return None
+
+        def bounded(*args: Any, **kwargs: Any) -> str:
+            _form_checked(value.__self__, self._size((*args, *kwargs.values())))
+            text: str = wrapped(*args, **kwargs)
+            return text
+
+        return bounded
 
     # Values.
 
@@ -195,13 +217,22 @@ class _Environment(ImmutableSandboxedEnvironment):
         if operator == "*":
             for text, times in ((left, right), (right, left)):
                 if isinstance(text, str | list | tuple) and isinstance(times, int):
-                    _at_most(len(text) * times * (1 if isinstance(text, str) else 16))
+                    _at_most(self._size(text) * times)
         if operator == "**" and not (abs(left) <= 2**32 and abs(right) <= 32):
             raise _RefusedError("a power that is too large")
         if operator == "%" and isinstance(left, str):
-            _width_checked(left)
-            _at_most(len(left) + _length(right))
+            _form_checked(left, self._size(right))
         return self._weighed(super().call_binop(context, operator, left, right))
+
+    def checked(self, value: Any) -> Any:
+        """`value`, unless it is too large, or came too late."""
+        self.tick(0)
+        return self._weighed(value)
+
+    def _shown(self, value: Any) -> Any:
+        if not isinstance(value, str):  # text is made of it now
+            self.tick(self._size(value) >> 12)
+        return value
 
     def joined(self, *parts: Any) -> str:
         return self._concat(str(part) for part in parts)
@@ -218,12 +249,33 @@ class _Environment(ImmutableSandboxedEnvironment):
             _at_most(len(value))
             self.tick(len(value) >> 12)
         elif isinstance(value, list | tuple | dict):
-            if len(value) > MAX_ITEMS:
-                raise _RefusedError(f"a list of {len(value)} items, over {MAX_ITEMS}")
-            self.tick(len(value) >> 6)
+            self._size(value)
         elif isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS:
             raise _RefusedError("a number that is too large")
         return value
+
+    def _size(self, value: Any) -> int:
+        """Characters of `value` as text, about. What it names twice counts twice.
+
+        A few levels of a hundred times the one below are quickly made, and take forever to walk.
+        """
+        if isinstance(value, str):
+            return len(value)
+        if isinstance(value, range) or not isinstance(value, Collection):
+            return PART
+        if id(value) in self._sizes:
+            return self._sizes[id(value)][1]
+        if len(value) > MAX_ITEMS:
+            raise _RefusedError(f"a list of {len(value)} items, over {MAX_ITEMS}")
+        self.tick(len(value) >> 6)
+        size = PART
+        for part in (*value, *value.values()) if isinstance(value, Mapping) else value:
+            if isinstance(part, Namespace | LoopContext):  # what it holds can change
+                raise _RefusedError("a namespace in a list")
+            size += PART + self._size(part)
+        _at_most(size)
+        self._sizes[id(value)] = (value, size)
+        return size
 
     def _bounded(self, name: str, run: Callable[..., Any]) -> Callable[..., Any]:
         passes = getattr(run, "jinja_pass_arg", None)  # context, environment or nothing comes first
@@ -232,17 +284,39 @@ class _Environment(ImmutableSandboxedEnvironment):
             self.tick()
             values = args[1:] if passes is not None else args
             if values and isinstance(values[0], str):
-                _sized(name, values, kwargs)
+                self._check_text(name, values, kwargs)
             elif name == "join" and values:
                 items = list(values[0])
                 separator = str(values[1]) if len(values) > 1 else str(kwargs.get("d", ""))
-                _at_most(_length(items) + len(separator) * len(items))
+                _at_most(self._size(items) + len(separator) * len(items))
                 args = (*args[: len(args) - len(values)], items, *values[1:])
+            elif name == "replace" and values:
+                self._check_text(name, (str(values[0]), *values[1:]), kwargs)
+            elif name == "round":
+                _check_width(name, [*values[1:], *kwargs.values()])
+            elif name == "sum" and not isinstance(
+                kwargs.get("start", (*values, 0, 0)[2]), int | float
+            ):
+                raise _RefusedError("a sum of lists")  # copies all again for each
             return self._weighed(run(*args, **kwargs))
 
         if passes is not None:
             bounded.jinja_pass_arg = passes  # type: ignore[attr-defined]
         return bounded
+
+    def _check_text(self, name: str, values: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Refuse a string operation, values[0] being the string, whose result could be huge."""
+        text = values[0]
+        others = [*values[1:], *kwargs.values()]
+        if name == "replace":
+            given = {**dict(zip(("old", "new"), values[1:], strict=False)), **kwargs}
+            old, new = str(given.get("old", "")), str(given.get("new", ""))
+            _at_most(len(text) + text.count(old) * len(new))
+        elif name == "join" and len(values) >= 2:
+            _at_most(self._size(values[1]) + len(text) * len(values[1]))
+        elif name in ("center", "ljust", "rjust", "zfill", "expandtabs", "indent"):
+            places = 1 + sum(map(text.count, _PLACES))
+            _at_most(len(text) + places * _check_width(name, others))
 
 
 @pass_context
@@ -258,49 +332,43 @@ def _tojson(
         raise _RefusedError("tojson of something undefined")
     if indent is not None and not 0 <= int(indent) <= MAX_WIDTH:
         raise _RefusedError(f"an indent of {indent}")
-    return json.dumps(
-        value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
+    encoder = json.JSONEncoder(
+        ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
     )
+    parts, size = [], 0
+    for part in encoder.iterencode(value):
+        parts.append(part)
+        size += len(part)
+        _at_most(size)
+        context.environment.tick(0)  # type: ignore[attr-defined]
+    return "".join(parts)
 
 
 def _raise_exception(message: Any = "") -> None:
     raise TemplateError(str(message)[:500])
 
 
-def _width_checked(form: str) -> str:
-    """A format text, unless a width or precision in it is absurd or comes from a value."""
+def _form_checked(form: str, values: int = 0) -> str:
+    """A format text, unless it, with values of that size, could give a huge one.
+
+    A width or precision in it must not be absurd or come from a value.
+    """
     bare = form.replace("%%", "").replace("{{", "").replace("}}", "")
-    if re.search(r"%[^a-zA-Z%]*(\*|[0-9]{4})|\{[^{}]*(\{|[0-9]{4})", bare):
+    places = bare.count("%") + bare.count("{")
+    _at_most(len(form) + places * (2 * MAX_WIDTH + values))
+    wide = r"%(\([^()]*\))?[^a-zA-Z%(]*(\*|[0-9]{4})|%\([^()]*\(|\{[^{}]*(\{|[0-9]{4})"
+    if re.search(wide, bare):
         raise _RefusedError("a format with a huge width")
     return form
 
 
-def _sized(name: str, values: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Refuse a string operation, values[0] being the string, whose result could be huge."""
-    text = values[0]
-    others = [*values[1:], *kwargs.values()]
-    if name == "replace" and len(values) >= 3:
-        _at_most(len(text) + text.count(str(values[1])) * len(str(values[2])))
-    elif name == "join" and len(values) >= 2:
-        _at_most(_length(values[1]) + len(text) * len(values[1]))
-    elif name in ("center", "ljust", "rjust", "zfill", "expandtabs", "indent"):
-        if any(isinstance(each, int) and each > MAX_WIDTH for each in others):
-            raise _RefusedError(f"{name} wider than {MAX_WIDTH}")
-        if any(isinstance(each, str) and len(each) > MAX_WIDTH for each in others):
-            raise _RefusedError(f"{name} with more than {MAX_WIDTH} characters")
-    elif name in ("translate", "maketrans"):
-        raise _RefusedError(f"the method {name}")
-
-
-def _length(value: Any) -> int:
-    """Characters of a value, or of the values in a list or dict, as far as they are strings."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, Mapping):
-        return sum(_length(each) for each in value.values())
-    if isinstance(value, list | tuple):
-        return sum(_length(each) for each in value)
-    return 32
+def _check_width(name: str, given: Sequence[Any]) -> int:
+    """The largest of the widths or texts that are given; refuses one over MAX_WIDTH."""
+    numbers = [abs(each) for each in given if isinstance(each, int)]
+    width = max([8, *numbers, *(len(each) for each in given if isinstance(each, str))])
+    if width > MAX_WIDTH:
+        raise _RefusedError(f"{name} wider than {MAX_WIDTH}")
+    return width
 
 
 def _at_most(size: int) -> None:

@@ -11,6 +11,7 @@ from app.language import tr
 from app.theme.theme import SPACE_S, SPACE_XS, Theme
 from app.widgets.card import line
 from app.widgets.icon_button import IconButton
+from app.widgets.plain import plain
 
 MOST_TILES = 4
 TITLE = 26  # characters of a title on a tab
@@ -136,7 +137,7 @@ class ChatTabs(QWidget):
             index = self.ids.index(conversation_id)
             short = title if len(title) <= TITLE else title[: TITLE - 1].rstrip() + "…"
             self.bar.setTabText(index, short.replace("&", "&&"))
-            self.bar.setTabToolTip(index, title)
+            self.bar.setTabToolTip(index, plain(title))
             self._views[conversation_id].title.setText(title)
 
     def set_streaming(self, conversation_id: str, on: bool) -> None:
@@ -179,9 +180,7 @@ class ChatTabs(QWidget):
         for place, conversation_id in enumerate(shown):
             view = self._views[conversation_id]
             self._grid.addWidget(view, place // columns, place % columns)
-            view.set_title(
-                self.bar.tabToolTip(self.ids.index(conversation_id)), is_shown=len(shown) > 1
-            )
+            view.title.setVisible(len(shown) > 1)
             view.setVisible(True)
             if conversation_id in self._unseen:
                 self._unseen.discard(conversation_id)

@@ -163,11 +163,6 @@ class ChatView(QFrame):
         self.composer.set_preset(preset.name, has_prompt=has_prompt)
         self.counter.recount()
 
-    def set_title(self, title: str, *, is_shown: bool) -> None:
-        """Say which chat this is, where several are seen at once."""
-        self.title.setText(title)
-        self.title.setVisible(is_shown)
-
     def end(self) -> None:
         """Its tab is closed."""
         self.save_draft()

@@ -41,14 +41,9 @@ class ContextCounter(QObject):
 
     def set_draft(self, text: str) -> None:
         """Something else is being written."""
-        if text == self._draft:
-            return
-        self._draft = text
-        if not text.strip():
-            self._n_draft = 0
-            self._tell()
-        elif self._is_ready:
-            self._chat.service.count_tokens([Message("user", text)], self._on_draft_counted)
+        if text != self._draft:
+            self._draft = text
+            self._count_draft()
 
     def end(self) -> None:
         """Nobody looks any more; what has been asked is answered to nobody."""
@@ -63,6 +58,14 @@ class ContextCounter(QObject):
             self._chat.service.count_tokens(turns, lambda n: self._on_turns_counted(newest, n))
         else:
             self._n_turns = 0
+            self._tell()
+
+    def _count_draft(self) -> None:
+        if self._is_ready and self._draft.strip():
+            draft = [Message("user", self._draft)]
+            self._chat.service.count_tokens(draft, self._on_draft_counted)
+        else:
+            self._n_draft = 0
             self._tell()
 
     @property
@@ -87,6 +90,7 @@ class ContextCounter(QObject):
 
     def _on_state_changed(self, state: EngineState) -> None:
         self.recount()
+        self._count_draft()  # another model may count otherwise
 
     def _on_turns_counted(self, query: int, n_tokens: int) -> None:
         if query == self._newest:

@@ -11,6 +11,7 @@ from app.chat.chats import Chats
 from app.data.conversation import Conversation, SearchHit
 from app.data.conversations import Conversations
 from app.language import tr
+from app.widgets.plain import plain
 
 HEADER_ROLE = Qt.ItemDataRole.UserRole + 1
 ID_ROLE = Qt.ItemDataRole.UserRole + 2
@@ -40,6 +41,7 @@ class ConversationModel(QAbstractListModel):
         self._entries: list[Entry] = []
         self._hits: list[SearchHit] | None = None
         self._is_held = False
+        self._newest = 0.0  # when the first one was used
         conversations.added.connect(self._on_listed)
         conversations.removed.connect(self._on_listed)
         conversations.changed.connect(self._on_changed)
@@ -87,7 +89,7 @@ class ConversationModel(QAbstractListModel):
         if role == Qt.ItemDataRole.EditRole:
             return entry.title
         if role == Qt.ItemDataRole.ToolTipRole:
-            return entry.title if entry.conversation else None
+            return plain(entry.title) if entry.conversation else None
         if role == HEADER_ROLE:
             return not entry.conversation
         if role == ID_ROLE:
@@ -103,9 +105,11 @@ class ConversationModel(QAbstractListModel):
     def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:  # noqa: N802
         """Rename a conversation."""
         title = " ".join(str(value).split())
-        if role != Qt.ItemDataRole.EditRole or not title:
+        conversation = self.entry(index).conversation
+        # While its title was edited, the line stayed, even where the conversation went.
+        if role != Qt.ItemDataRole.EditRole or not title or conversation not in self._conversations:
             return False
-        self._conversations.rename(self.entry(index).conversation, title)
+        self._conversations.rename(conversation, title)
         return True
 
     def _rebuild(self) -> None:
@@ -118,21 +122,26 @@ class ConversationModel(QAbstractListModel):
             self.endResetModel()
 
     def _found(self) -> list[Entry]:
+        # What was found may have been renamed or removed since.
+        ids = [(hit, hit.conversation.id) for hit in self._hits or []]
         return [
             Entry(
-                hit.conversation.title or tr("New chat"),
-                hit.conversation.id,
+                self._conversations.get(id_).title or tr("New chat"),
+                id_,
                 hit.snippet,
                 hit.message or "",
             )
-            for hit in self._hits or []
+            for hit, id_ in ids
+            if id_ in self._conversations
         ]
 
     def _all(self) -> list[Entry]:
         entries: list[Entry] = []
         heading = ""
         now = time.time()
-        for conversation in self._conversations.all("chat"):
+        conversations = self._conversations.all("chat")
+        self._newest = conversations[0].updated if conversations else 0.0
+        for conversation in conversations:
             when = _when(conversation.updated, now)
             if when != heading:
                 heading = when
@@ -145,8 +154,8 @@ class ConversationModel(QAbstractListModel):
 
     def _on_changed(self, conversation: Conversation) -> None:
         row = self.row_of(conversation.id)
-        first = 1 if self._hits is None else row
-        if row >= 0 and row == first and self._entries[row].title == conversation.title:
+        is_placed = self._hits is not None or (row == 1 and conversation.updated == self._newest)
+        if row >= 0 and is_placed and self._entries[row].title == conversation.title:
             return  # drafts and the like: nothing here looks different
         self._rebuild()
 

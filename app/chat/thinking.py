@@ -22,7 +22,8 @@ _CLOSES = {text: each for each in MARKERS for text in each.closes}
 _ALL = sorted({*_OPENS, *_CLOSES, *NOISE}, key=len, reverse=True)
 _LONGEST = len(_ALL[0])
 _ANY = re.compile(r"(?=[<\[◁])(?:" + "|".join(map(re.escape, _ALL)) + ")")
-_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
+_FENCE = re.compile(r" {0,3}(?:```|~~~)")
+_FENCE_HEAD = 6  # characters of a line that it looks at
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -33,49 +34,92 @@ class Part(msgspec.Struct, frozen=True):
     is_open: bool = False
 
 
+class _Place:
+    """A place in an answer, which goes on: all that says whether a marker there is one.
+
+    What was read is not looked at again, however many markers there are.
+    """
+
+    def __init__(self) -> None:
+        self._n_fences = 0  # before this line
+        self._new_line()
+
+    def _new_line(self) -> None:
+        self._head = ""  # so much of the line as shows a fence
+        self._is_blank = True
+        self._n_ticks = 0
+
+    def read(self, text: str) -> None:
+        """What follows."""
+        for n, piece in enumerate(text.split("\n")):
+            if n:
+                self._n_fences += self._is_fence()
+                self._new_line()
+            self._head += piece[: _FENCE_HEAD - len(self._head)]
+            self._is_blank = self._is_blank and not piece.strip()
+            self._n_ticks += piece.count("`")
+
+    def counts(self, marker: str) -> bool:
+        """Whether `marker` here is one, and not a text that speaks of it."""
+        if (self._n_fences + self._is_fence()) % 2:
+            return False
+        known = _OPENS.get(marker) or _CLOSES.get(marker)
+        if known is None or known.is_token or marker in NOISE:
+            return True
+        if marker in _OPENS:
+            return self._is_blank
+        return known.may_be_implied and self._n_ticks % 2 == 0
+
+    def _is_fence(self) -> bool:
+        return _FENCE.match(self._head) is not None
+
+
 def split_thinking(reply: str, *, is_final: bool = True) -> list[Part]:
     """The parts of `reply` in order, without markers and without empty parts.
 
     While the reply still grows (not `is_final`), an end that may become a marker is left out.
     """
-    parts: list[Part] = []
+    parts: list[tuple[bool, list[str]]] = []  # whether it is thinking, and its texts
     inside: Markers | None = None
     begin = 0  # of what has not been put into a part yet
-    shown = ""  # answer since the last thinking, for fences and implied beginnings
+    place = _Place()  # in the answer since the last thinking, as far as `seen`
+    seen = 0
 
-    def add(text: str, *, is_thinking: bool, is_open: bool = False) -> None:
-        if parts and parts[-1].is_thinking == is_thinking:
-            text = parts.pop().text + text
-        parts.append(Part(is_thinking, text, is_open))
+    def add(text: str, *, is_thinking: bool) -> None:
+        if not parts or parts[-1][0] != is_thinking:
+            parts.append((is_thinking, []))
+        parts[-1][1].append(text)
 
     for match in _ANY.finditer(reply):
         marker = match.group()
-        if match.start() < begin:
-            continue
-        text = reply[begin : match.start()]
         if inside is not None:
             if marker not in inside.closes:
                 continue
-            add(text, is_thinking=True)
-            inside, shown = None, ""
-        elif not _counts(marker, shown + text):
-            continue
-        elif marker in _OPENS:
-            add(text, is_thinking=False)
-            inside = _OPENS[marker]
-        elif marker in NOISE:
-            add(text, is_thinking=False)
-            shown += text
-        elif parts and any(each.is_thinking for each in parts):
-            continue  # a second end is text
+            add(reply[begin : match.start()], is_thinking=True)
+            inside, place = None, _Place()
         else:
-            before = "".join(each.text for each in parts) + text
-            parts[:] = [Part(True, before)]
-            shown = ""
-        begin = match.end()
+            place.read(reply[seen : match.start()])
+            seen = match.start()
+            if not place.counts(marker):
+                continue
+            if marker in _OPENS:
+                add(reply[begin : match.start()], is_thinking=False)
+                inside = _OPENS[marker]
+            elif marker in NOISE:
+                add(reply[begin : match.start()], is_thinking=False)
+            elif any(is_thinking for is_thinking, _ in parts[:2]):
+                continue  # a second end is text
+            else:
+                add(reply[begin : match.start()], is_thinking=False)
+                parts[:] = [(True, parts[0][1])]
+                place = _Place()
+        begin = seen = match.end()
     end = len(reply) if is_final else len(reply) - _unfinished(reply[begin:])
-    add(reply[begin:end], is_thinking=inside is not None, is_open=inside is not None)
-    trimmed = [Part(each.is_thinking, _trim(each, i), each.is_open) for i, each in enumerate(parts)]
+    add(reply[begin:end], is_thinking=inside is not None)
+    made = [Part(is_thinking, "".join(texts)) for is_thinking, texts in parts]
+    if inside is not None:
+        made[-1] = Part(True, made[-1].text, is_open=True)
+    trimmed = [Part(each.is_thinking, _trim(each, i), each.is_open) for i, each in enumerate(made)]
     return [each for each in trimmed if each.text.strip() or each.is_open]
 
 
@@ -89,19 +133,6 @@ def _trim(part: Part, index: int) -> str:
     if part.is_thinking:
         return part.text.strip("\n") if not part.is_open else part.text.lstrip("\n")
     return part.text.lstrip("\n") if index else part.text
-
-
-def _counts(marker: str, before: str) -> bool:
-    """Whether `marker` after `before` is one, and not a text that speaks of it."""
-    if len(_FENCE.findall(before)) % 2:
-        return False
-    known = _OPENS.get(marker) or _CLOSES.get(marker)
-    if known is None or known.is_token or marker in NOISE:
-        return True
-    line = before[before.rfind("\n") + 1 :]
-    if marker in _OPENS:
-        return not line.strip()
-    return known.may_be_implied and line.count("`") % 2 == 0
 
 
 def _unfinished(text: str) -> int:

@@ -28,6 +28,7 @@ from app.chat.status_piece import RETRY
 from app.chat.transcript_rows import Anchor, TranscriptRows
 from app.language import tr
 from app.theme.theme import Theme
+from app.widgets.plain import plain
 
 # Of 33 ms per frame; the rest is for painting and for other widgets.
 VISIBLE_BUDGET_S = 0.012
@@ -361,10 +362,9 @@ class TranscriptView(QAbstractScrollArea):
         """Say what a button does and where a link leads."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             row, inner = self._row_at(QPointF(event.pos()))
-            tip = ""
-            if row is not None:
-                target = row.piece_at(inner)[1]
-                tip = row.actions.tip_at(inner) or (target if SAFE_LINK.match(target) else "")
+            tip = row.actions.tip_at(inner) if row else ""
+            if row and not tip and SAFE_LINK.match(target := row.piece_at(inner)[1]):
+                tip = plain(target)
             QToolTip.showText(event.globalPos(), tip, self)
             return True
         if event.type() == QEvent.Type.Leave:

@@ -76,6 +76,10 @@ class Conversations(QObject):
         """KeyError when there is none, or it was removed."""
         return self._conversations[conversation_id]
 
+    def __contains__(self, conversation_id: str | None) -> bool:
+        """Whether `get` would give it."""
+        return conversation_id in self._conversations
+
     def create(
         self,
         *,

@@ -16,6 +16,7 @@ from app.models import words
 from app.models.known_model import KnownModel
 from app.theme.theme import SPACE_S, Theme
 from app.widgets.labels import label
+from app.widgets.plain import plain
 from app.widgets.search_field import SearchField
 from engine import sizes
 from engine.model_info import ModelInfo
@@ -116,7 +117,7 @@ def _fill(tree: QTreeWidget, rows: list[tuple[str, str]]) -> None:
     items = []
     for row in rows:
         item = QTreeWidgetItem(list(row))
-        item.setToolTip(1, row[1][:1000])
+        item.setToolTip(1, plain(row[1][:1000]))
         items.append(item)
     tree.addTopLevelItems(items)
 

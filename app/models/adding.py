@@ -158,8 +158,10 @@ class Adding(QObject):
     def _on_job_done(self, job: int, result: object) -> None:
         if self._current is None or job != self._job or not isinstance(result, ModelInfo):
             return
-        self._take(self._current, result)
-        self._next()
+        try:
+            self._take(self._current, result)
+        finally:  # whatever is wrong with one file, the others are looked into
+            self._next()
 
     def _on_job_failed(self, job: int, message: str, hint: str, cancelled: bool) -> None:
         if self._current is None or job != self._job:

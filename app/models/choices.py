@@ -9,7 +9,7 @@ from engine.cache_size import CacheSize
 from engine.demo_model import DEMO_CACHE, DEMO_LINK, DEMO_THREADS, is_demo_model
 from engine.link_speed import LinkSpeed
 from engine.model_info import ModelInfo
-from engine.options import EngineOptions, Store
+from engine.options import EngineOptions, Store, within_training
 
 if TYPE_CHECKING:
     from app.settings.settings import Settings
@@ -41,6 +41,6 @@ def options_for(info: ModelInfo, choices: ModelChoices, settings: "Settings") ->
         for name in ModelChoices.__struct_fields__
         if (value := getattr(choices, name)) is not None
     }
-    if 0 < info.context_length < changed.get("context", 0):
-        changed["context"] = info.context_length
+    if "context" in changed:
+        changed["context"] = within_training(changed["context"], info.context_length)
     return msgspec.structs.replace(options, **changed)

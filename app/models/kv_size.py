@@ -1,8 +1,11 @@
 """How many bytes of KV cache one token of a session takes, from a model's metadata."""
 
+import re
+
 from engine.model_info import ModelInfo
 
 _F16_BYTES = 2
+_NUMBER = re.compile(r"[0-9]{1,18}")  # the library saves no more than 64 bits
 
 
 def kv_bytes_per_token(info: ModelInfo) -> int | None:
@@ -14,7 +17,7 @@ def kv_bytes_per_token(info: ModelInfo) -> int | None:
 
     def number(name: str) -> int | None:
         text = metadata.get(f"{info.architecture}.{name}", "")
-        return int(text) if text.isdigit() else None
+        return int(text) if _NUMBER.fullmatch(text) else None
 
     heads = number("attention.head_count")
     kv_heads_name = "attention.head_count_kv"
@@ -32,4 +35,5 @@ def kv_bytes_per_token(info: ModelInfo) -> int | None:
         values = 0  # latent attention: values are a part of the keys
     # Hybrid models attend in every nth layer; the others keep a state of fixed size.
     n_layer = info.n_layer // (number("full_attention_interval") or 1)
-    return n_layer * kv_heads * (keys + values) * _F16_BYTES
+    n_bytes = n_layer * kv_heads * (keys + values) * _F16_BYTES
+    return n_bytes if n_bytes < 1 << 63 else None

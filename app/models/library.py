@@ -52,6 +52,7 @@ class ModelLibrary(QObject):
         self.path = path
         loaded = library_file.load(path)
         self.notices = tuple(loaded.notices)
+        self._keep_as = loaded.keep_as
         self._models = {model.id: model for model in loaded.models}
         self._states: dict[str, ModelState] = {}
         self._looking = Background("library-look", self)
@@ -195,7 +196,8 @@ class ModelLibrary(QObject):
 
     def _write(self, task: Task) -> None:
         self._save_queued = False  # what changes from here on needs another write
-        library_file.save(self.path, list(self._models.values()))
+        library_file.save(self.path, list(self._models.values()), self._keep_as)
+        self._keep_as = None
 
     def _on_not_saved(self, error: Exception) -> None:
         self.failed.emit(tr("The list of models cannot be saved: {why}", why=sentence(error)))

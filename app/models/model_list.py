@@ -17,6 +17,7 @@ from app.models import words
 from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
 from app.models.packing import Packing
+from app.widgets.plain import plain
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -66,7 +67,7 @@ class ModelListModel(QAbstractListModel):
         if role == BADGE_ROLE:
             return badge
         if role == Qt.ItemDataRole.ToolTipRole:
-            return str(model.path)
+            return plain(str(model.path))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             parts = [model.title, words.family_line(model), badge.text if badge else ""]
             return ", ".join(part for part in parts if part)

@@ -27,7 +27,7 @@ from app.widgets.labels import label
 from engine import sizes
 from engine.cache_size import CacheSize
 from engine.link_speed import LinkSpeed
-from engine.options import MAX_REQUESTS, EngineOptions, Store
+from engine.options import MAX_REQUESTS, EngineOptions, Store, within_training
 
 _SLIDER_STEPS = 200
 
@@ -112,8 +112,7 @@ class OptionsCard(Card):
         self.store.setCurrentIndex(self.store.findData(options.store))
         self.cache.setValue(round(options.cache.share_of(self._total_bytes) * _SLIDER_STEPS))
         self._show_cache(options.cache)
-        trained = model.info.context_length
-        self.context.setMaximum(trained if trained > 0 else 1 << 20)
+        self.context.setMaximum(within_training(1 << 20, model.info.context_length))
         self.context.setMinimum(min(256, self.context.maximum()))
         self.context.setValue(options.context)
         self.max_requests.setValue(options.max_requests)

@@ -61,6 +61,7 @@ class RunCard(Card):
         self._fill()
         self.policy.activated.connect(self._on_policy_chosen)
         self.link.activated.connect(self._on_link_chosen)
+        service.policy_refused.connect(self._fill)
         self.show_state(service.state)
 
     def show_state(self, state: EngineState) -> None:
@@ -142,10 +143,8 @@ class RunCard(Card):
 
     def _on_policy_chosen(self, place: int) -> None:
         policy = str(self.policy.itemData(place))
-        if policy != self._service.policy:
-            self._service.set_policy(policy)
-            self._settings.set("policy", policy)
-        self.refresh()
+        self._service.set_policy(policy)
+        self._settings.set("policy", policy)
 
     def _on_link_chosen(self, place: int) -> None:
         speed = LinkSpeed.parse(str(self.link.itemData(place)))

@@ -4,6 +4,7 @@ Millions of records become lines of text there; the window would stand still mea
 """
 
 import contextlib
+import glob
 import os
 import sys
 from pathlib import Path
@@ -127,8 +128,8 @@ class ExportProcess(QObject):
         """As engine.atomic_file names them."""
         if self._export is None:
             return []
-        path = self._export.path
-        return list(path.parent.glob(f".{path.name}-*"))
+        path = self._export.path.resolve()
+        return list(path.parent.glob(f".{glob.escape(path.name)}-*"))
 
     def _remove_partial(self) -> None:
         """The process does so itself, unless it was killed."""

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTree
 from app.language import tr
 from app.runs.comparison import Line
 from app.theme.theme import Theme
+from app.widgets.plain import plain
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -36,7 +37,7 @@ class FigureTable(QTreeWidget):
         self.setHeaderHidden(True)
         items = [QTreeWidgetItem(list(row)) for row in rows]
         for item in items:
-            item.setToolTip(1, item.text(1))
+            item.setToolTip(1, plain(item.text(1)))
         self.addTopLevelItems(items)
         self.header().setStretchLastSection(True)
         self.header().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)

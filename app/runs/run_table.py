@@ -20,6 +20,7 @@ from app.language import tr
 from app.runs.run_index import RunIndex
 from app.runs.run_summary import RunSummary
 from app.theme.theme import Theme
+from app.widgets.plain import plain
 from engine import sizes
 
 Index = QModelIndex | QPersistentModelIndex
@@ -162,7 +163,7 @@ class RunTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.ForegroundRole and is_state and run.state in _ROLES:
             return QColor(self._theme.colour(_ROLES[run.state]))
         if role == Qt.ItemDataRole.ToolTipRole:
-            return run.error or (tr(_TIPS[run.state]) if run.state in _TIPS else run.name)
+            return plain(run.error or (tr(_TIPS[run.state]) if run.state in _TIPS else run.name))
         return None
 
     def sample(self, column: int) -> str:

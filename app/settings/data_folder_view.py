@@ -86,7 +86,7 @@ class DataFolderView(Card):
         self.help.setText(
             tr("RUNAHEAD_HOME is set, and decides where it is.")
             if fixed
-            else tr("Conversations, models, run logs and expert packs. A larger or faster disk?")
+            else tr("Conversations, run logs and expert packs. A larger or faster disk?")
         )
         self.change_button.setEnabled(not fixed and not waiting)
         if waiting:

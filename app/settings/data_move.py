@@ -105,7 +105,7 @@ def clear_up() -> None:
     if plan is None:
         return
     for piece in plan.pieces:
-        if Path(piece.target).exists():
+        if os.path.lexists(piece.target):
             _delete(Path(piece.source))
     (folders.data() / _JOURNAL).unlink(missing_ok=True)
 
@@ -151,23 +151,43 @@ def _stays(path: Path) -> bool:
 
 def _bring(piece: Piece, plan: MovePlan, done: int, progress: Progress | None) -> None:
     source, target = Path(piece.source), Path(piece.target)
-    if target.exists():
+    if os.path.lexists(target):
         return  # brought before a crash
     if progress and not progress(done, plan.n_bytes):
         raise errors.Cancelled(tr("The data folder stays where it is"))
+    for path in _all_of(source):
+        if path.is_symlink():
+            _make_lasting(path, Path(plan.source) if source.parent == Path(plan.source) else source)
     if plan.same_disk:
         source.rename(target)
         return
     partial = target.with_name(f".moving-{target.name}")
     _delete(partial)
-    files = [source] if source.is_file() else sorted(p for p in source.rglob("*") if p.is_file())
-    for file in files:
-        to = partial / file.relative_to(source) if source.is_dir() else partial
-        to.parent.mkdir(parents=True, exist_ok=True)
-        done = _copy(file, to, done, plan.n_bytes, progress)
-    if source.is_dir():
-        partial.mkdir(exist_ok=True)  # it may hold no file
+    for path in _all_of(source):
+        to = partial / path.relative_to(source)
+        if path.is_symlink():
+            to.symlink_to(path.readlink())
+        elif path.is_dir():
+            to.mkdir()
+        elif path.is_file():
+            done = _copy(path, to, done, plan.n_bytes, progress)
     partial.rename(target)
+
+
+def _all_of(piece: Path) -> list[Path]:
+    """It and all below it, parents first. Links are not followed: they move as links."""
+    return [piece] if piece.is_symlink() else [piece, *sorted(piece.rglob("*"))]
+
+
+def _make_lasting(link: Path, moving: Path) -> None:
+    """Let a link that leads out of what moves with it lead there from anywhere."""
+    target = link.resolve()
+    if link.readlink().is_absolute() or target.is_relative_to(moving.resolve()):
+        return
+    lasting = link.with_name(f".moving-{link.name}")
+    _delete(lasting)
+    lasting.symlink_to(target)
+    lasting.replace(link)
 
 
 def _copy(source: Path, target: Path, done: int, total: int, progress: Progress | None) -> int:
@@ -187,9 +207,9 @@ def _take_back(plan: MovePlan) -> None:
     for piece in plan.pieces:
         source, target = Path(piece.source), Path(piece.target)
         _delete(target.with_name(f".moving-{target.name}"))
-        if source.exists():
+        if os.path.lexists(source):
             _delete(target)  # a copy
-        elif target.exists():
+        elif os.path.lexists(target):
             target.rename(source)
     _repoint(plan, back=True)
     (Path(plan.target) / _JOURNAL).unlink(missing_ok=True)
@@ -234,7 +254,7 @@ def _journal_of(target: Path, source: Path | None) -> MovePlan | None:
 
 def _on_one_disk(pieces: tuple[Piece, ...], parent: Path) -> bool:
     disk = parent.stat().st_dev
-    return all(Path(piece.source).stat().st_dev == disk for piece in pieces)
+    return all(Path(piece.source).lstat().st_dev == disk for piece in pieces)
 
 
 def _nearest(folder: Path) -> Path:
@@ -253,12 +273,12 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _size(path: Path) -> int:
-    files = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
+    files = [each for each in _all_of(path) if each.is_file() and not each.is_symlink()]
     return sum(file.stat().st_size for file in files)
 
 
 def _delete(path: Path) -> None:
-    if path.is_dir():
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from app.language import tr
 from app.settings.data_move import MovePlan, clear_up, is_half_done, move, plan_move, repointed
 from app.settings.settings import Settings
 from app.single_instance import SingleInstance
+from app.widgets.plain import plain
 from engine import errors, sizes
 
 _SHOWN_AFTER_MS = 400
@@ -42,7 +43,7 @@ def finish_move(settings: Settings) -> None:
         settings.reset("next_data_folder")
         settings.flush()
     if problem:
-        QMessageBox.warning(None, tr("The data folder was not moved"), problem)
+        QMessageBox.warning(None, tr("The data folder was not moved"), plain(problem))
 
 
 class _Moving(QObject):
@@ -66,7 +67,7 @@ class _Moving(QObject):
         """A sentence that says why it did not work, or "" when all is well."""
         size = sizes.show(self._plan.n_bytes)
         text = tr("Moving {size} to {target}", size=size, target=self._plan.target)
-        dialog = QProgressDialog(text, tr("Cancel"), 0, _STEPS)
+        dialog = QProgressDialog(plain(text), tr("Cancel"), 0, _STEPS)
         dialog.setWindowTitle("Runahead")
         dialog.setMinimumDuration(_SHOWN_AFTER_MS)
         dialog.setAutoReset(False)

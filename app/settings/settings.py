@@ -12,7 +12,7 @@ from app.settings.option import OptionError
 from app.settings.sampling_preset import BUILT_IN, SamplingPreset
 from engine.cache_size import CacheSize
 from engine.link_speed import LinkSpeed
-from engine.options import EngineOptions
+from engine.options import EngineOptions, within_training
 
 # A slider that is dragged sets many values a second; they become one write.
 SAVE_AFTER_MS = 250
@@ -98,9 +98,6 @@ class Settings(QObject):
 
     def engine_options(self, *, trained_context: int = 0) -> EngineOptions:
         """How to open a model; `trained_context` is the most tokens it knows, 0 if unknown."""
-        context: int = self._values["context"]
-        if trained_context > 0:
-            context = min(context, trained_context)
         same = (
             *("store", "policy", "n_threads", "n_readers", "max_requests", "verify_reads"),
             *("run_log", "keep_runs", "keep_runs_bytes"),
@@ -108,7 +105,7 @@ class Settings(QObject):
         return EngineOptions(
             cache=self.cache,
             link=self.link,
-            context=context,
+            context=within_training(self._values["context"], trained_context),
             **{name: self._values[name] for name in same},
         )
 

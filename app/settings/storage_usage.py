@@ -27,7 +27,6 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     conversations: Use
-    models: Use
     packs: Use
     unused_packs: Use
     runs: Use
@@ -37,7 +36,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def total_bytes(self) -> int:
         """Of all kinds together."""
-        kinds = (self.conversations, self.models, self.packs, self.runs, self.crash_reports)
+        kinds = (self.conversations, self.packs, self.runs, self.crash_reports)
         return sum(kind.n_bytes for kind in kinds)
 
 
@@ -55,7 +54,6 @@ def measure(packs_in_use: frozenset[Path]) -> Usage:
     packs = _files(folders.packs())
     return Usage(
         conversations=_use(database.parent.glob(database.name + "*")),
-        models=_use(_files(folders.models())),
         packs=_use(packs),
         unused_packs=_use(unused_packs(packs_in_use)),
         runs=_runs(),

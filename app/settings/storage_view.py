@@ -25,7 +25,6 @@ from engine.pack import pack_path
 
 _KINDS = (
     ("packs", "Expert packs"),
-    ("models", "Models made or downloaded"),
     ("runs", "Run logs"),
     ("conversations", "Conversations"),
     ("crash_reports", "Crash reports"),

@@ -12,6 +12,7 @@ from app.subtasks.export import FORMATS, exported
 from app.subtasks.task_run import TaskRun
 from app.theme.theme import Theme
 from app.widgets.ask_file import ask_where_to_save
+from app.widgets.plain import plain
 from app.widgets.toast import Toast
 from engine.atomic_file import write_atomically
 
@@ -50,9 +51,8 @@ class ExportMenu(QPushButton):
             write_atomically(path, self._text(suffix).encode())
         except OSError as error:
             why = error.strerror or str(error)
-            QMessageBox.warning(
-                self, tr("Export"), tr("{file} was not written: {why}.", file=path, why=why)
-            )
+            told = tr("{file} was not written: {why}.", file=path, why=why)
+            QMessageBox.warning(self, tr("Export"), plain(told))
         else:
             Toast.show_over(self, tr("Saved as {file}.", file=path.name))
 

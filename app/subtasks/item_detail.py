@@ -104,7 +104,7 @@ class ItemDetail(QWidget):
         parts = [state_word(run, item), item.detail]
         self.title.setText(item.text)
         self.about.setText(" · ".join(part.rstrip(".") for part in parts if part))
-        self.open_button.setEnabled(item.conversation is not None)
+        self.open_button.setEnabled(run.chat(place) is not None)
         self._show_reply(run, place)
 
     def _show_reply(self, run: TaskRun, place: int) -> None:
@@ -145,7 +145,7 @@ class ItemDetail(QWidget):
             self._update()
 
     def _on_opened(self) -> None:
-        if self._run is not None and (chat := self._run.items[self._place].conversation):
+        if self._run is not None and (chat := self._run.chat(self._place)):
             self.conversation_opened.emit(chat)
 
     def _on_again(self) -> None:

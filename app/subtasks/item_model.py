@@ -6,6 +6,7 @@ from app.subtasks.row_look import LOOK, RowLook
 from app.subtasks.task_run import TaskRun
 from app.subtasks.task_runs import TaskRuns
 from app.subtasks.words import item_look, run_look
+from app.widgets.plain import plain
 
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -85,7 +86,7 @@ class RunModel(QAbstractListModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return run.task.title
         if role == Qt.ItemDataRole.ToolTipRole:
-            return run.task.prompt[:500]
+            return plain(run.task.prompt[:500])
         look = run_look(run)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{look.title}. {look.line}"

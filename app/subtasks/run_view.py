@@ -233,7 +233,7 @@ class RunView(QWidget):
         self.detail.show_item(self._run, index.row())
 
     def _on_opened(self, index: QModelIndex) -> None:
-        if self._run is not None and (chat := self._run.items[index.row()].conversation):
+        if self._run is not None and (chat := self._run.chat(index.row())):
             self.conversation_opened.emit(chat)
 
     def _on_theme_changed(self) -> None:

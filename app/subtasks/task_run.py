@@ -123,6 +123,11 @@ class TaskRun(QObject):
         """What is known of an item that is being worked on."""
         return self._live.get(place)
 
+    def chat(self, place: int) -> str | None:
+        """The item's conversation, unless it was deleted since."""
+        conversation = self.items[place].conversation
+        return conversation if conversation in self._conversations else None
+
     def reply(self, place: int) -> Message | None:
         """The item's newest reply, as a message of its conversation."""
         item = self.items[place]

@@ -4,6 +4,8 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
+from app.widgets.plain import plain
+
 
 def label(
     text: str = "", role: str = "", *, wrap: bool = False, parent: QWidget | None = None
@@ -62,8 +64,9 @@ class ElidedLabel(QLabel):
         rect = self.contentsRect()
         shown = self.fontMetrics().elidedText(self.text(), self._mode, rect.width())
         cut = shown != self.text()
-        if cut != bool(self.toolTip()):
-            self.setToolTip(self.text() if cut else "")
+        tip = plain(self.text()) if cut else ""
+        if tip != self.toolTip():
+            self.setToolTip(tip)
         painter.setPen(self.palette().color(self.foregroundRole()))
         alignment = self.alignment() | Qt.TextFlag.TextSingleLine
         painter.drawText(rect, int(alignment), shown)

@@ -6,7 +6,7 @@ from engine.bench_models.engine_routing import record_routing
 from engine.bench_models.routing import Calibration, calibrate
 from engine.cli.measuring import open_engine
 from engine.cli.routing_table import routing_table
-from engine.cli.terminal import progress_bars, stdout, visible
+from engine.cli.terminal import plain, progress_bars, stdout
 from engine.model_info import inspect_model
 
 
@@ -37,6 +37,6 @@ def run_routing(args: argparse.Namespace) -> int:
         share = cache.bytes_of(total) / total
         for n in args.requests:
             measured.append(calibrate(routing[:, :n], engine.info.n_expert, cached_share=share))
-    title = f"How {visible(engine.model.title)} routes, over {measured[0].n_step} steps"
+    title = plain(f"How {engine.model.title} routes, over {measured[0].n_step} steps")
     stdout().print(routing_table(measured, title))
     return 0

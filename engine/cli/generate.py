@@ -19,7 +19,7 @@ from engine.cli.arguments import (
 from engine.cli.live_view import view_of
 from engine.cli.replies import Replies, Reply
 from engine.cli.summary import summary_json, summary_table
-from engine.cli.terminal import native_progress, note, stderr, stdout
+from engine.cli.terminal import as_json, native_progress, note, stderr, stdout
 from engine.engine import Engine
 from engine.events import Event, Notice
 from engine.model_info import ModelInfo, inspect_model
@@ -176,7 +176,7 @@ def _show_end(
             "summary": summary_json(summary),
             "run_log": str(engine.run_log_folder or ""),
         }
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(report)).decode() + "\n")
+        sys.stdout.write(as_json(report) + "\n")
         return
     link = f", link {args.link} (emulated)" if args.link.emulated else ""
     # A pipe gets the replies only.

@@ -4,12 +4,11 @@ import argparse
 import sys
 from pathlib import Path
 
-import msgspec
 from rich.table import Table
 
 from engine import sizes
 from engine.cli.arguments import Commands
-from engine.cli.terminal import plain, stdout
+from engine.cli.terminal import as_json, plain, stdout
 from engine.model_info import ModelInfo, inspect_model
 from engine.pack import pack_path
 
@@ -30,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Show the model."""
     model = inspect_model(args.model)
     if args.json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(model)).decode() + "\n")
+        sys.stdout.write(as_json(model) + "\n")
         return 0
     out = stdout()
     out.print(_overview(model))

@@ -29,6 +29,7 @@ from engine.cli import (
     rival,
     simulate,
 )
+from engine.cli.terminal import visible
 from engine.versions import versions
 
 _COMMANDS = (
@@ -66,16 +67,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except Exception as error:
         if debug:
-            traceback.print_exc()
-        print(f"runahead: {_sentence(error)}", file=sys.stderr)
+            print(visible(traceback.format_exc()), end="", file=sys.stderr)
+        print(f"runahead: {visible(_sentence(error))}", file=sys.stderr)
         return 1
 
 
 def _sentence(error: Exception) -> str:
-    if isinstance(error, errors.EngineError):
-        return str(error)
-    if isinstance(error, OSError):
-        return str(errors.from_os(error, "A file cannot be used"))
+    if isinstance(error, errors.EngineError | OSError):
+        return str(errors.of(error))
     return (
         f"internal error ({type(error).__name__}: {error}). Please report it with the output of the"
         " same command and --debug."

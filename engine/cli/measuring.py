@@ -39,7 +39,7 @@ def check_policies(policies: Iterable[str], parse: Callable[[str], object] | Non
     """Raise InvalidRequestError for a policy that `parse` (native.parse_policy) refuses."""
     with native.translated():
         for policy in policies:
-            (parse or native.parse_policy)(policy)
+            (parse or native.parse_policy)(native.utf8(policy, "The policy"))
 
 
 def check_folder_can_be_made(path: Path) -> None:

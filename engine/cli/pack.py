@@ -5,7 +5,7 @@ from pathlib import Path
 
 from engine import errors, sizes
 from engine.cli.arguments import Commands
-from engine.cli.terminal import native_progress, stdout
+from engine.cli.terminal import native_progress, stdout, visible
 from engine.model_info import inspect_model
 from engine.pack import build_pack, pack_path, why_unusable
 
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
                 f"The pack {path} cannot serve {model.title}: {reason}",
                 "Build it again with `runahead pack --force`.",
             )
-        out.print(f"{path}: whole, and of {model.title}", markup=False, soft_wrap=True)
+        out.print(f"{path}: whole, and of {visible(model.title)}", markup=False, soft_wrap=True)
         return 0
     if not reason and not args.force:
         out.print(f"{path}: there already, and good", markup=False, soft_wrap=True)

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from rich import box
 from rich.table import Table
+from rich.text import TextType
 
 from engine.bench_models.routing import PAPER_LFU_HIT, PAPER_PREFETCH_WASTE, Calibration
 
 _COLUMNS = ("requests", "cache", "experts", "LFU hits", "LRU hits", "repeated", "unused")
 
 
-def routing_table(measured: Sequence[Calibration], title: str) -> Table:
+def routing_table(measured: Sequence[Calibration], title: TextType) -> Table:
     """One row per measurement, and the paper's."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1))
     table.add_column("", no_wrap=True)

@@ -4,7 +4,9 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import msgspec
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -45,6 +47,12 @@ def visible(text: str) -> str:
 def plain(text: str) -> Text:
     """Text of a model or a file for a table: shown as it is, neither markup nor control."""
     return Text(visible(text))
+
+
+def as_json(value: Any) -> str:
+    """`value` as JSON to be read, in which what could steer the terminal is escaped."""
+    text = msgspec.json.format(msgspec.json.encode(value)).decode()
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def note(text: str) -> None:

@@ -31,6 +31,8 @@ def framed(message: msgspec.Struct) -> bytes:
         payload = _encoder.encode(message)
     except UnicodeEncodeError as error:
         raise UnsendableError(f"holds what is no character ({error.reason})") from error
+    except OverflowError as error:
+        raise UnsendableError("holds a number that is too large") from error
     if len(payload) > MAX_FRAME_BYTES:
         raise UnsendableError(
             f"takes {len(payload)} bytes, more than the {MAX_FRAME_BYTES} of one message"

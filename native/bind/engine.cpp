@@ -14,6 +14,7 @@
 #include "bind/arrays.h"
 #include "bind/bindings.h"
 #include "bind/progress.h"
+#include "bind/text.h"
 
 namespace nb = nanobind;
 
@@ -158,7 +159,8 @@ nb::dict info(Handle& handle) {
   out["device"] = engine->model().device().name();
   out["n_threads"] = engine->model().device().n_threads();
   out["n_readers"] = engine->options().fetcher.n_readers;
-  out["chat_template"] = nb::cast(engine->model().chat_template());
+  const auto& chat_template = engine->model().chat_template();
+  out["chat_template"] = chat_template ? nb::object(text(*chat_template)) : nb::none();
   out["bos_token"] = engine->model().vocab().bos();
   out["eos_token"] = engine->model().vocab().eos();
   out["add_bos"] = engine->model().vocab().adds_bos();

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "bind/bindings.h"
+#include "bind/text.h"
 
 namespace nb = nanobind;
 
@@ -15,7 +16,7 @@ void bind_errors(nb::module_& m) {
         try {
           std::rethrow_exception(p);
         } catch (const Error& error) {
-          nb::tuple args = nb::make_tuple(name_of(error.code()), error.what());
+          nb::tuple args = nb::make_tuple(name_of(error.code()), text(error.what()));
           PyErr_SetObject(static_cast<PyObject*>(type), args.ptr());
         }
       },

@@ -1,6 +1,5 @@
 // bind/files.cpp: what can be done with a model file without opening an engine.
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <map>
@@ -8,6 +7,7 @@
 
 #include "bind/bindings.h"
 #include "bind/progress.h"
+#include "bind/text.h"
 #include "model/family.h"
 #include "store/pack_store.h"
 #include "store/pack_writer.h"
@@ -52,8 +52,8 @@ nb::dict inspect(const std::string& path) {
     type_bytes[name.c_str()] = bytes;
   }
   nb::list metadata;
-  for (const auto& [key, text] : file.describe_metadata()) {
-    metadata.append(nb::make_tuple(key, text));
+  for (const auto& [key, value] : file.describe_metadata()) {
+    metadata.append(nb::make_tuple(key, value));
   }
   const std::string architecture = file.get_string("general.architecture").value_or("");
   const auto number = [&](const char* key) {
@@ -61,11 +61,11 @@ nb::dict inspect(const std::string& path) {
   };
   out["path"] = file.path().string();
   out["files"] = files;
-  out["architecture"] = architecture;
-  out["name"] = file.get_string("general.name").value_or("");
+  out["architecture"] = text(architecture);
+  out["name"] = text(file.get_string("general.name").value_or(""));
   const std::string reason = why_unsupported(file);
   out["supported"] = reason.empty();
-  out["reason"] = reason;
+  out["reason"] = text(reason);
   out["n_layer"] = number("block_count");
   out["n_embd"] = number("embedding_length");
   out["n_expert"] = number("expert_count");
@@ -97,7 +97,8 @@ nb::dict inspect(const std::string& path) {
   out["experts_total_bytes"] = expert_bytes;
   out["other_bytes"] = total > expert_bytes ? total - expert_bytes : 0;
   out["types"] = type_bytes;
-  out["chat_template"] = nb::cast(file.get_string("tokenizer.chat_template"));
+  const auto chat_template = file.get_string("tokenizer.chat_template");
+  out["chat_template"] = chat_template ? nb::object(text(*chat_template)) : nb::none();
   out["fingerprint"] = file.fingerprint();
   out["metadata"] = metadata;
   out["tensors"] = tensors;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "exec/grammar_check.h"
 
 namespace runahead {
 namespace {
@@ -12,45 +13,12 @@ constexpr int32_t kPenaltyWindow = 64;  // last tokens that repeat_penalty looks
 // Below this, logits divided by the temperature may overflow; the most likely token is all that is
 // left anyway.
 constexpr float kGreedyBelow = 1e-4F;
-// libllama's grammar parser calls itself for every open parenthesis and for chains of rules.
-constexpr size_t kMaxGrammarBytes = 64 << 10;
-constexpr int32_t kMaxGrammarDepth = 200;
 
 void check_range(const char* name, double value, double min, double max) {
   if (!(value >= min && value <= max)) {
     throw Error(ErrorCode::kInvalid, std::string(name) + " " + std::to_string(value) +
                                          " is not between " + std::to_string(min) + " and " +
                                          std::to_string(max));
-  }
-}
-
-// The end of the quoted part of a grammar that begins at `i`, or the end of the text.
-size_t end_of_quoted(const std::string& text, size_t i, char end) {
-  for (++i; i < text.size() && text[i] != end; ++i) {
-    i += text[i] == '\\' && end != '\n' ? 1 : 0;
-  }
-  return i;
-}
-
-void check_grammar(const std::string& text) {
-  if (text.size() > kMaxGrammarBytes) {
-    throw Error(ErrorCode::kInvalid, "the grammar has " + std::to_string(text.size()) + " bytes; " +
-                                         std::to_string(kMaxGrammarBytes) + " are possible");
-  }
-  int32_t depth = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    switch (text[i]) {
-      case '"': i = end_of_quoted(text, i, '"'); break;
-      case '[': i = end_of_quoted(text, i, ']'); break;
-      case '#': i = end_of_quoted(text, i, '\n'); break;
-      case '(': ++depth; break;
-      case ')': --depth; break;
-      default: break;
-    }
-    if (depth > kMaxGrammarDepth) {
-      throw Error(ErrorCode::kInvalid, "the grammar nests parentheses more than " +
-                                           std::to_string(kMaxGrammarDepth) + " deep");
-    }
   }
 }
 
@@ -79,7 +47,7 @@ Sampler::Sampler(const Vocab& vocab, const SamplerOptions& o)
     llama_sampler* grammar = llama_sampler_init_grammar(vocab.get(), o.grammar.c_str(), "root");
     if (grammar == nullptr) {
       throw Error(ErrorCode::kInvalid,
-                  "the grammar cannot be parsed (GBNF with a rule named 'root' is expected)");
+                  "the grammar cannot be parsed: an escape or a token in it may be unknown");
     }
     add(grammar);
   }
@@ -99,7 +67,8 @@ Sampler::Sampler(const Vocab& vocab, const SamplerOptions& o)
       add(llama_sampler_init_min_p(o.min_p, 1));
     }
     add(llama_sampler_init_temp(o.temperature));
-    add(llama_sampler_init_dist(o.seed));
+    // To libllama its default is not a seed, but the wish for one that differs each time.
+    add(llama_sampler_init_dist(o.seed == LLAMA_DEFAULT_SEED ? o.seed - 1 : o.seed));
   }
 }
 

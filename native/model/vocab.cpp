@@ -9,9 +9,16 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/wide_stack.h"
 
 namespace runahead {
 namespace {
+
+constexpr size_t kMaxTextBytes = 16 << 20;  // several times the longest contexts
+// Some tokenizers cut texts with std::regex, which calls itself for every character of a run, such
+// as a long line of "=": 300 to 350 bytes each were measured.
+constexpr size_t kStackPerByte = 1024;
+constexpr size_t kShortTextBytes = 1024;  // for which any thread's stack is wide enough
 
 void initialise_llama() {
   static std::once_flag once;
@@ -121,24 +128,29 @@ Vocab::Vocab(const GgufFile& file) {
 
 std::vector<int32_t> Vocab::tokenize(std::string_view text, bool add_special,
                                      bool parse_special) const {
-  if (text.size() > INT32_MAX / 2) {
-    throw Error(ErrorCode::kInvalid,
-                "a prompt of " + std::to_string(text.size()) + " bytes is too long");
+  if (text.size() > kMaxTextBytes) {
+    throw Error(ErrorCode::kInvalid, "a text of " + std::to_string(text.size()) +
+                                         " bytes is too long: " + std::to_string(kMaxTextBytes) +
+                                         " can be tokenized");
   }
   std::vector<int32_t> tokens(text.size() + 8);
+  int32_t n = 0;
   const auto run = [&] {
     try {
-      return llama_tokenize(get(), text.data(), static_cast<int32_t>(text.size()), tokens.data(),
-                            static_cast<int32_t>(tokens.size()), add_special, parse_special);
+      n = llama_tokenize(get(), text.data(), static_cast<int32_t>(text.size()), tokens.data(),
+                         static_cast<int32_t>(tokens.size()), add_special, parse_special);
     } catch (const std::exception& error) {  // a byte that the vocabulary has no token for
       throw Error(ErrorCode::kInvalid,
                   std::string("the text cannot be tokenized: ") + error.what());
     }
   };
-  int32_t n = run();
+  const auto run_safely = [&] {
+    text.size() <= kShortTextBytes ? run() : on_wide_stack(text.size() * kStackPerByte, run);
+  };
+  run_safely();
   if (n < 0) {
     tokens.resize(static_cast<size_t>(-n));
-    n = run();
+    run_safely();
   }
   if (n < 0) {
     throw Error(ErrorCode::kInvalid, "the text cannot be tokenized");

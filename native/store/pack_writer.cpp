@@ -38,7 +38,9 @@ class TemporaryFile {
       path_ = stem + std::to_string(attempt);
       file_ = FileHandle(open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
       if (file_.get() >= 0) {
-        if (flock(file_.get(), LOCK_EX | LOCK_NB) == 0 && is_linked()) {
+        // Some file systems know no locks; there, leftovers stay.
+        const bool is_ours = flock(file_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+        if (is_ours && is_linked()) {
           return;
         }
         continue;  // a writer that clears up took it for a leftover
@@ -86,10 +88,15 @@ class TemporaryFile {
   }
 
   void write(uint64_t offset, std::span<const std::byte> bytes) const {
-    while (!bytes.empty()) {
+    for (bool is_direct = true; !bytes.empty();) {
       const ssize_t wrote =
           pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-      if (wrote < 0 && (errno == EINTR || (errno == EINVAL && stop_writing_directly()))) {
+      if (wrote < 0 && errno == EINVAL && is_direct) {
+        is_direct = false;  // once: another thread may have turned it off meanwhile
+        stop_writing_directly();
+        continue;
+      }
+      if (wrote < 0 && errno == EINTR) {
         continue;
       }
       if (wrote <= 0) {
@@ -117,14 +124,10 @@ class TemporaryFile {
   }
 
  private:
-  // Some file systems accept the flag and refuse the writes. False: it was not set.
-  [[nodiscard]] bool stop_writing_directly() const {
+  // Some file systems accept the flag and refuse the writes.
+  void stop_writing_directly() const {
 #ifdef O_DIRECT
-    const int flags = fcntl(file_.get(), F_GETFL);
-    return flags >= 0 && (flags & O_DIRECT) != 0 &&
-           fcntl(file_.get(), F_SETFL, flags & ~O_DIRECT) == 0;
-#else
-    return false;
+    fcntl(file_.get(), F_SETFL, fcntl(file_.get(), F_GETFL) & ~O_DIRECT);
 #endif
   }
 

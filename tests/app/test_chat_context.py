@@ -31,6 +31,21 @@ def test_the_meter_counts_the_chat_and_what_is_being_written(qtbot: QtBot, page:
     assert meter.context == 8192
 
 
+def test_a_draft_is_counted_by_whatever_model_is_loaded_after_it_was_written(
+    qtbot: QtBot, page: ChatPage, fake_client: FakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_client.unload()
+    view = current(page)
+    qtbot.waitUntil(lambda: view.composer.meter.context == 0, timeout=5000)
+    view.composer.set_text("four more words here")
+    fake_client.become_ready()
+    qtbot.waitUntil(lambda: view.composer.meter.n_tokens == 4 + 4, timeout=5000)
+    count = fake_client.count_tokens
+    monkeypatch.setattr(fake_client, "count_tokens", lambda turns: count([*turns, *turns]))
+    fake_client.become_ready("/models/other.gguf")
+    qtbot.waitUntil(lambda: view.composer.meter.n_tokens == 2 * (4 + 4), timeout=5000)
+
+
 def test_the_meter_follows_a_reply_that_streams_and_nobody_counts_its_tokens(
     qtbot: QtBot, page: ChatPage, fake_client: FakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

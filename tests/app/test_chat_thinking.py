@@ -1,7 +1,10 @@
 """Thinking is told from answers, for every family, also while a reply grows."""
 
+import re
+
 import pytest
 
+from app.chat import thinking
 from app.chat.history import turns
 from app.chat.thinking import Part, answer_of, split_thinking
 from app.data.conversation import Message
@@ -58,6 +61,44 @@ def test_a_model_may_think_between_answers() -> None:
     reply = "<think>a</think>one\n<think>b</think>two"
     found = [(part.is_thinking, part.text.strip()) for part in split_thinking(reply)]
     assert found == [(True, "a"), (False, "one"), (True, "b"), (False, "two")]
+
+
+class Counted:
+    """Counts the characters that a pattern is asked about."""
+
+    def __init__(self, pattern: re.Pattern[str]):
+        self._pattern = pattern
+        self.n = 0
+
+    def findall(self, text: str) -> list[str]:
+        self.n += len(text)
+        return self._pattern.findall(text)
+
+    def match(self, text: str) -> re.Match[str] | None:
+        self.n += len(text)
+        return self._pattern.match(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "</think>",
+        "a </think>\n",
+        "x <think> ",
+        "`</think>`",
+        "word <|end|>",
+        "<think>a</think>\nb\n",
+    ],
+)
+@pytest.mark.parametrize("begin", ["", "</think>", "<think>a</think>", "```\n"])
+def test_many_markers_are_no_more_work_than_so_much_text(
+    monkeypatch: pytest.MonkeyPatch, begin: str, text: str
+) -> None:
+    counted = Counted(thinking._FENCE)
+    monkeypatch.setattr(thinking, "_FENCE", counted)
+    reply = begin + text * 1000
+    assert split_thinking(reply)
+    assert counted.n <= 3 * len(reply)
 
 
 def test_the_model_is_not_told_what_it_thought() -> None:

@@ -34,7 +34,6 @@ def test_the_system_says_where_files_lie(system: Path) -> None:
 def test_the_settings_may_name_a_data_folder_for_all_but_themselves(system: Path) -> None:
     choose(str(system / "big"))
     assert folders.packs() == system / "big" / "packs"
-    assert folders.models() == system / "big" / "models"
     assert folders.database().parent == system / "big"
     assert folders.settings_file() == system / "c" / "settings.json"
 

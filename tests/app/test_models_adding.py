@@ -11,7 +11,9 @@ from pytestqt.qtbot import QtBot
 from app.engine_service import EngineService
 from app.models.add_bar import summary
 from app.models.adding import Adding, Report
+from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
+from engine.model_info import ModelInfo
 from tests.helpers.fake_jobs import FakeJobs, model_info
 
 Add = Callable[..., Report]
@@ -171,3 +173,24 @@ def test_cancelling_keeps_what_was_added(
     assert finished.args[0].cancelled
     assert len(library.all()) == 2
     assert not adding.active
+
+
+def test_a_file_that_the_library_fails_at_does_not_keep_the_others_waiting(
+    qtbot: QtBot,
+    adding: Adding,
+    library: ModelLibrary,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    take = library.add
+
+    def fail_at_first(info: ModelInfo) -> KnownModel:
+        if info.path.endswith("0.gguf"):
+            raise ValueError(info.path)
+        return take(info)
+
+    monkeypatch.setattr(library, "add", fail_at_first)
+    with qtbot.captureExceptions() as raised, qtbot.waitSignal(adding.finished):
+        adding.add([gguf(folder, f"{n}.gguf") for n in range(2)])
+    assert len(raised) == 1
+    assert [model.title for model in library.all()] == ["1"]

@@ -119,6 +119,13 @@ def test_kv_bytes_come_from_the_metadata() -> None:
     assert of(head_count="[48 u32s]") is None
 
 
+@pytest.mark.parametrize("heads", ["²", "٣", "-4", "9" * 5000, "9" * 18])
+def test_metadata_that_is_no_sensible_number_says_nothing_of_kv_bytes(heads: str) -> None:
+    metadata = [("qwen3moe.attention.head_count", heads)]
+    found = kv_bytes_per_token(msgspec.structs.replace(big(), metadata=metadata, n_embd=2 << 60))
+    assert found is None
+
+
 def test_available_memory_is_the_kernels_own_estimate() -> None:
     text = "MemTotal:       16000000 kB\nMemFree:  100 kB\nMemAvailable:    8000000 kB\n"
     assert from_meminfo(text, 1) == MachineMemory(16_000_000 << 10, 8_000_000 << 10)

@@ -72,6 +72,29 @@ def test_a_damaged_file_is_told_and_kept_aside(qtbot: QtBot, path: Path) -> None
     library.close()
 
 
+@pytest.mark.parametrize(
+    ("refuses", "text"), [("read_bytes", b'{"format": 1}'), ("write_bytes", b'{"format": 1, "mo')]
+)
+def test_a_list_that_could_not_be_read_or_copied_is_kept_when_another_takes_its_place(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: Path, refuses: str, text: bytes
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    path.parent.mkdir()
+    path.write_bytes(text)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, refuses, refuse)
+        library = ModelLibrary(path)
+    assert path.read_bytes() == text
+    library.add(model_file(tmp_path))
+    library.close()
+    (kept,) = path.parent.glob("models-*.json")
+    assert kept.read_bytes() == text
+    assert kept.name in library.notices[0]
+    assert [m.title for m in ModelLibraryCopy(path)] == ["a"]
+
+
 @pytest.mark.parametrize("text", [b"\x00" * 64560, b"[]", b'"\xff"', b"", b'{"format": "one"}'])
 def test_no_content_of_the_file_stops_the_start(qtbot: QtBot, path: Path, text: bytes) -> None:
     path.parent.mkdir()
@@ -110,7 +133,7 @@ def test_a_list_of_a_newer_version_is_left_as_it_is(qtbot: QtBot, path: Path) ->
 def test_a_full_disk_is_told_and_nothing_is_lost(
     qtbot: QtBot, library: ModelLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
-    def full(path: Path, models: object) -> None:
+    def full(path: Path, models: object, keep_as: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     with monkeypatch.context() as patch:
@@ -193,3 +216,11 @@ def test_choices_go_before_settings_and_never_beyond_the_model(
     chosen = options_for(info, ModelChoices(context=100_000, store="gguf", n_threads=0), settings)
     assert (chosen.context, chosen.store, chosen.n_threads) == (8192, "gguf", 0)
     settings.close()
+
+
+@pytest.mark.parametrize("choices", [ModelChoices(), ModelChoices(context=300)])
+def test_a_model_that_was_trained_for_next_to_nothing_is_offered_the_least_context(
+    settings: Settings, tmp_path: Path, choices: ModelChoices
+) -> None:
+    info = msgspec.structs.replace(model_file(tmp_path), context_length=8)
+    assert options_for(info, choices, settings).context == 16

@@ -227,15 +227,30 @@ def test_choosing_a_policy_applies_it_and_marks_the_plots(
     box = page.run_card.policy
     box.setCurrentIndex(box.findData("lockstep-lfu"))
     box.activated.emit(box.currentIndex())
-    assert service.policy == "lockstep-lfu"
     assert settings.get("policy") == "lockstep-lfu"
-    assert "wait" in page.run_card.policy_words.text()
+    qtbot.waitUntil(lambda: "wait" in page.run_card.policy_words.text())
+    assert service.policy == "lockstep-lfu"
     assert [marker.text for marker in page.history.markers] == ["Lockstep, LFU"]
     n_steps = len(page.history.steps)
     qtbot.waitUntil(lambda: len(page.history.steps) > n_steps + 8, timeout=10_000)
     qtbot.waitUntil(page.compare_card.rows.isVisible, timeout=10_000)
     assert "Runahead" in page.compare_card.rows.accessibleName()
     assert "Lockstep" in page.compare_card.rows.accessibleName()
+
+
+def test_a_policy_that_the_engine_refuses_is_shown_nowhere(
+    qtbot: QtBot, make_page: Callable[..., MonitorPage], service: EngineService
+) -> None:
+    page = make_page()
+    run_some(qtbot, service, page)
+    box = page.run_card.policy
+    box.addItem("bevvy", "bevvy")
+    box.setCurrentIndex(box.findData("bevvy"))
+    with qtbot.waitSignal(service.policy_refused):
+        box.activated.emit(box.currentIndex())
+    assert box.currentData() == "bevy"
+    page.run_card.refresh()
+    assert not page.history.markers
 
 
 def test_an_emulated_link_is_called_so_everywhere(

@@ -100,6 +100,34 @@ def test_loading_tells_how_far_it_is(
     assert (service.policy, service.cache) == (options.policy, options.cache)
 
 
+def test_a_policy_counts_once_the_engine_has_it_and_a_refused_one_never(
+    qtbot: QtBot, service: EngineService, fake_client: FakeClient
+) -> None:
+    fake_client.become_ready()
+    with qtbot.waitSignals([service.policy_refused, service.noticed]):
+        service.set_policy("bevvy")
+    assert service.policy == "bevy"
+    reply = service.generate(HELLO)
+    qtbot.waitUntil(lambda: not reply.active)
+    assert reply.result is not None
+    assert reply.result.policy == "bevy"
+    service.set_policy("specmd")
+    assert service.policy == "bevy"
+    qtbot.waitUntil(lambda: service.policy == "specmd")
+
+
+def test_what_is_opened_again_runs_as_it_was_opened(
+    qtbot: QtBot, service: EngineService, fake_client: FakeClient
+) -> None:
+    fake_client.become_ready()
+    qtbot.waitUntil(lambda: service.policy == "bevy")
+    service.set_cache_size(CacheSize())
+    fake_client.crash()
+    service.restart()
+    qtbot.waitUntil(lambda: service.state.phase == "ready")
+    assert service.cache == EngineOptions().cache
+
+
 def test_records_flow_while_somebody_watches(
     qtbot: QtBot, service: EngineService, fake_client: FakeClient
 ) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -97,6 +98,29 @@ def test_everything_comes_to_the_new_place_and_nothing_stays(system: Path, plan:
     assert contents(system / "cache") == {}
     assert all(0 <= done <= total == plan.n_bytes for done, total in seen)
     assert folders.packs() == Path(plan.target) / "packs"
+
+
+def test_links_lead_where_they_led(system: Path) -> None:
+    (system / "elsewhere" / "old").mkdir(parents=True)
+    (system / "elsewhere" / "old" / "meta.json").write_text("old")
+    runs = system / "data" / "runs"
+    (runs / "old").symlink_to(Path("../../elsewhere/old"))
+    (runs / "absolute").symlink_to(system / "elsewhere" / "old")
+    (runs / "again").symlink_to("20260101-000000-x")
+    (system / "data" / "all").symlink_to("../elsewhere")
+    (runs / "empty").mkdir()
+    for same_disk, place in ((True, "a/big"), (False, "deep/er/still")):
+        plan = msgspec.structs.replace(plan_move(system / place), same_disk=same_disk)
+        move(plan, partial(choose, plan))
+        runs = folders.data() / "runs"
+        links = [runs / "old", runs / "absolute", runs / "again", folders.data() / "all" / "old"]
+        assert all(path.is_symlink() for path in (*links[:3], folders.data() / "all"))
+        texts = [(path / "meta.json").read_text() for path in links]
+        assert texts == ["old", "old", "{}", "old"]
+        assert (runs / "empty").is_dir()
+        assert (runs / "again").readlink() == Path("20260101-000000-x")
+    assert (system / "elsewhere" / "old" / "meta.json").is_file()
+    assert not (system / "data" / "runs").exists()
 
 
 def test_settings_in_the_data_folder_stay(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:

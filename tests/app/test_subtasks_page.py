@@ -124,6 +124,19 @@ def test_an_item_opens_as_a_chat_and_can_run_again(
     qtbot.waitUntil(lambda: page.view.detail.view.rows.messages[0].text == "Another.")
 
 
+def test_an_item_whose_chat_was_deleted_does_not_open(
+    page: SubtasksPage, conversations: Conversations, qtbot: QtBot
+) -> None:
+    run_all(page, qtbot)
+    chat = page.runs.all()[0].items[1].conversation
+    assert chat is not None
+    conversations.remove(chat)
+    page.view.select(1)
+    assert not page.view.detail.open_button.isEnabled()
+    with qtbot.assertNotEmitted(page.conversation_opened):
+        page.view.items.activated.emit(page.view.model.index(1))
+
+
 def test_a_crash_is_told_and_one_click_runs_the_rest(
     page: SubtasksPage, service: EngineService, fake_client: FakeClient, qtbot: QtBot
 ) -> None:

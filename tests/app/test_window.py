@@ -176,6 +176,15 @@ def test_theme_and_font_size_follow_the_settings_at_once(
     assert theme.font_size == 14
 
 
+def test_a_policy_that_the_engine_refuses_does_not_stay_in_the_settings(
+    qtbot: QtBot, window: MainWindow, settings: "Settings", fake_client: FakeClient
+) -> None:
+    fake_client.become_ready()
+    settings.set("policy", "specmd")
+    settings.set("policy", "bevvy")
+    qtbot.waitUntil(lambda: settings.get("policy") == "specmd")
+
+
 def test_live_settings_reach_the_engine(
     qtbot: QtBot, window: MainWindow, settings: "Settings", fake_client: FakeClient
 ) -> None:

@@ -1,12 +1,15 @@
 # ruff: noqa: E501 -- templates are long lines
 """Chat templates: real ones render; hostile and broken ones give way to the plain one, in time."""
 
+import tracemalloc
 from datetime import datetime
 
 import pytest
 
+from engine import template_sandbox
 from engine.chat_template import ChatTemplate
 from engine.request import Message
+from engine.template_sandbox import TemplateFailedError, TemplateSandbox
 
 CHAT = [Message("system", "Be brief."), Message("user", "Hi {{ 7 * 7 }}")]
 NOW = datetime(2026, 1, 31, 12, 0)
@@ -124,6 +127,94 @@ def test_reaching_for_python_ends_in_the_plain_template(source: str) -> None:
 )
 def test_asking_for_too_much_ends_in_the_plain_template(source: str) -> None:
     assert why_plain(source)
+
+
+class Watched(list[object]):
+    """A list that hears whoever makes text of it."""
+
+    shown = 0
+
+    def __repr__(self) -> str:
+        Watched.shown += 1
+        return super().__repr__()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "{{ c }}",
+        "{{ c | string }}",
+        "{{ c ~ '' }}",
+        "{{ c | tojson }}",
+        "{{ [c] | join }}",
+        "{{ '%s' % (c,) }}",
+        "{{ '{}'.format(c) }}",
+        "{{ c | replace('a', 'b') }}",
+    ],
+)
+@pytest.mark.parametrize(
+    "grow",
+    [
+        "{% set b = [a] * 12 %}{% set c = [b] * 12 %}",
+        "{% set b = [a, a, a, a, a, a, a] %}{% set c = [b, b, b, b, b, b, b] %}",
+        "{% set b = (a, a, a, a, a, a, a) %}{% set c = {1: b, 2: b, 3: b, 4: b, 5: b, 6: b} %}",
+        "{% set b = dict(x=a, y=a, z=a) %}{% set c = dict.fromkeys(range(20), b) %}",
+        "{% set b = namespace(x=a) %}{% set c = [b] * 12 %}",
+        "{% macro m() %}{{ kwargs.c }}{% endmacro %}{{ m(*[a] * 99) }}{% set c = a %}",
+    ],
+)
+def test_what_holds_much_by_naming_it_often_is_refused_before_it_is_made_text(
+    monkeypatch: pytest.MonkeyPatch, grow: str, use: str
+) -> None:
+    monkeypatch.setattr(Watched, "shown", 0)
+    watched = Watched(["x"])
+    with monkeypatch.context() as patch:
+        patch.setattr(template_sandbox, "MAX_TEXT", 1000)
+        with pytest.raises(TemplateFailedError, match=r"over 1000|namespace in a list"):
+            TemplateSandbox(NOW).render(f"{{% set a = [w] * 6 %}}{grow}{use}", w=watched)
+    assert Watched.shown == 0
+    assert "x" in TemplateSandbox(NOW).render(use, c=watched)
+    assert Watched.shown or "tojson" in use
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ ('\t' * 10000).expandtabs(1000) }}",
+        "{{ ('\t' * 10000).expandtabs(tabsize=1000) }}",
+        "{{ ('\r' * 10000) | indent(1000, true, true) }}",
+        "{{ ('\u2028' * 10000) | indent('x' * 1000, true, true) }}",
+        "{{ ('%999d' * 10000) % ((1,) * 10000) }}",
+        "{{ ('%(a)s' * 200) % {'a': 'x' * 90000} }}",
+        "{{ '%(a)99999999d' % {'a': 1} }}",
+        "{{ '%((a))99999999d' % {'(a)': 1} }}",
+        "{{ ('{0:999d}' * 10000).format(1) }}",
+        "{{ ('{0}' * 200).format('x' * 90000) }}",
+        "{{ ('{a}' * 200).format_map({'a': 'x' * 90000}) }}",
+        "{{ ('{0.x}' * 200).format(namespace(x='x' * 90000)) }}",
+        "{{ strftime_now('%999d' * 10000) }}",
+        "{{ ('a' * 5000) | replace(old='a', new='b' * 4000) }}",
+        "{{ (10**19) | replace('0', 'b' * 1000000) }}",
+        "{{ range(19999) | list | tojson(indent=999) }}",
+        "{{ 'a'.encode().ljust(10**8) }}",
+        "{{ 7.to_bytes(10**8, 'big') }}",
+        "{{ 7 | round(10**6, 'ceil') }}",
+        "{{ 7 | round(-(10**6)) }}",
+        "{{ ([[1] * 99] * 9) | sum(start=[]) }}",
+    ],
+)
+def test_a_result_too_large_is_refused_before_it_is_built(
+    monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    monkeypatch.setattr(template_sandbox, "MAX_TEXT", 2_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TemplateFailedError, match=r"not allowed \((?!more)"):
+            TemplateSandbox(NOW).render(source)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 << 20
 
 
 @pytest.mark.parametrize(

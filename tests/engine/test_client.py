@@ -10,7 +10,16 @@ import pytest
 from engine import trace
 from engine.cache_size import CacheSize
 from engine.cli.replies import Replies, Reply
-from engine.client import CacheChanged, EngineClient, StatsArrived, TokensCounted, Traced, Used
+from engine.client import (
+    Applied,
+    CacheChanged,
+    EngineClient,
+    PolicyRefused,
+    StatsArrived,
+    TokensCounted,
+    Traced,
+    Used,
+)
 from engine.engine import Engine
 from engine.events import Finished, Notice, PrefillProgress
 from engine.link_speed import LinkSpeed
@@ -56,6 +65,12 @@ def test_tokens_are_those_of_an_engine_in_this_process(ear: Ear, model: Path) ->
     assert {ear.end(number).reason for number in numbers} == {"length"}
     assert [ear.tokens(number) for number in numbers] == in_process(model, requests)
     assert all(ear.text(number) for number in numbers)
+
+
+def test_options_that_no_message_holds_fail_the_load(ear: Ear, model: Path) -> None:
+    ear.client.load(model, options(link=LinkSpeed(1 << 64)))
+    state = ear.client.state
+    assert state.phase == "failed" and "number that is too large" in state.reason
 
 
 def test_loading_goes_through_its_states_once_and_in_order(ear: Ear, model: Path) -> None:
@@ -185,6 +200,9 @@ def test_settings_reach_the_engine_while_text_streams(ear: Ear, model: Path) -> 
     ear.end(number)
     ear.until(lambda: len(ear.of(Notice)) > 0)
     assert "no-such-policy" in ear.of(Notice)[0].text
+    assert [applied.policy for applied in ear.of(Applied)] == ["lockstep-lfu", "lockstep-lfu"]
+    assert ear.of(Applied)[-1].link == LinkSpeed.parse("3GB/s")
+    assert ear.of(PolicyRefused) == [PolicyRefused("no-such-policy")]
     assert client.state.info is not None
     total = client.state.info.experts_total_bytes
     assert ear.of(CacheChanged)[-1].change.cache_bytes == total // 2

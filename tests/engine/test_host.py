@@ -16,11 +16,12 @@ from engine import events, trace
 from engine.client_events import Used
 from engine.events import Finished, Notice, Piece, PrefillProgress
 from engine.host_requests import HostRequests
+from engine.link_speed import LinkSpeed
 from engine.process import channel, child, child_log, frames, outbox
 from engine.process.child_log import ChildLog, keep_small
 from engine.process.frames import FrameReader, MalformedError, UnsendableError, framed
 from engine.process.outbox import Outbox
-from engine.protocol import HostReport, Inspect, Inspected, Job, Progress, Submit, Trace
+from engine.protocol import HostReport, Inspect, Inspected, Job, Progress, SetLink, Submit, Trace
 from engine.request import NO_SESSION, Request, RequestId, SessionId
 from engine.trace import Event
 
@@ -86,6 +87,11 @@ def test_a_message_that_is_too_long_is_not_sent(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(frames, "MAX_FRAME_BYTES", 1000)
     with pytest.raises(UnsendableError, match="1000"):
         framed(Notice("x" * 1000))
+
+
+def test_a_number_that_no_message_holds_is_not_sent() -> None:
+    with pytest.raises(UnsendableError, match="number"):
+        framed(SetLink(LinkSpeed(1 << 64)))
 
 
 # The window's end.

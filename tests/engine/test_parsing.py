@@ -31,7 +31,9 @@ def test_cache_sizes_people_write(text: str, n_bytes: int) -> None:
     assert CacheSize.parse(text).bytes_of(10_000_000_000) == n_bytes
 
 
-@pytest.mark.parametrize("text", ["", "4", "0GB", "-1GB", "4 apples", "GB", "30%%", "1e9", "४GB"])
+@pytest.mark.parametrize(
+    "text", ["", "4", "0GB", "-1GB", "4 apples", "GB", "30%%", "1e9", "४GB", "9" * 400 + "GB"]
+)
 def test_a_cache_size_that_cannot_be_read_says_what_is_accepted(text: str) -> None:
     with pytest.raises(InvalidRequestError, match=r'"30%".*"4GB" or "512MiB", or "all"'):
         CacheSize.parse(text)
@@ -45,13 +47,29 @@ def test_a_share_out_of_range_says_the_range(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "speed"),
-    [("2GB/s", 2_000_000_000), ("800 MB/s", 800_000_000), ("1GiB/s", 1 << 30), ("full", 0)],
+    [
+        ("500B/s", 500),
+        ("500 bytes/s", 500),
+        ("2GB/s", 2_000_000_000),
+        ("800 MB/s", 800_000_000),
+        ("1GiB/s", 1 << 30),
+        ("full", 0),
+    ],
 )
 def test_link_speeds_people_write(text: str, speed: int) -> None:
     assert LinkSpeed.parse(text) == LinkSpeed(speed)
 
 
-@pytest.mark.parametrize("text", ["", "2", "2GB", "0GB/s", "fast", "2/s", "GB/s"])
+LONG = "9" * 400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "2", "2GB", "0GB/s", "fast", "2/s", "GB/s", "99999999TB/s", "9223372036854775808B/s"),
+        *(f"{LONG}B/s", f"{LONG}TB/s", "0.1B/s"),
+    ],
+)
 def test_a_link_speed_that_cannot_be_read_says_what_is_accepted(text: str) -> None:
     with pytest.raises(InvalidRequestError, match='"2GB/s" or "800MB/s", or "full"'):
         LinkSpeed.parse(text)
@@ -72,6 +90,17 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 )
 def test_sizes_are_shown_with_three_digits(n_bytes: int, text: str) -> None:
     assert sizes.show(n_bytes) == text
+
+
+@given(st.one_of(st.integers(0, 2**63 - 1), st.integers(0, 2000)), st.integers(0, 18))
+def test_a_link_speed_reads_back_as_it_is_shown(n: int, zeros: int) -> None:
+    for speed in (LinkSpeed(n), LinkSpeed(n % 10**zeros * 10 ** (18 - zeros))):
+        assert LinkSpeed.parse(str(speed)) == speed
+
+
+@pytest.mark.parametrize("text", [f"{LONG}GB", f"{LONG}", f"{LONG}.5GB", "99999999TB"])
+def test_a_size_that_no_disk_has_is_none(text: str) -> None:
+    assert sizes.parse(text) is None
 
 
 def test_shown_settings_read_back() -> None:
@@ -108,6 +137,8 @@ def test_an_empty_stop_string_is_refused() -> None:
 def test_a_grammar_that_would_exhaust_the_parsers_stack_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match="deep"):
         SamplingParams(grammar="root ::= " + "(" * 300 + '"a"' + ")" * 300)
+    with pytest.raises(InvalidRequestError, match="deep"):  # a comment ends there
+        SamplingParams(grammar="root ::= #\r" + "(" * 300)
     with pytest.raises(InvalidRequestError, match="65537 bytes"):
         SamplingParams(grammar="#" * 65537)
     SamplingParams(grammar="root ::= " + '"\\"((("' * 200 + "[(\\](]" * 200 + "# " + "(" * 300)

@@ -13,8 +13,10 @@ import numpy as np
 from engine import trace
 from engine.cache_size import CacheSize
 from engine.client import (
+    Applied,
     CacheChanged,
     ClientEvent,
+    PolicyRefused,
     StateChanged,
     StatsArrived,
     TokensCounted,
@@ -25,7 +27,7 @@ from engine.engine_info import CacheChange, EngineInfo, EngineStats
 from engine.engine_state import EngineState, ModelSummary
 from engine.events import Finished, Notice, Piece, PrefillProgress, Reason
 from engine.link_speed import LinkSpeed
-from engine.options import EngineOptions
+from engine.options import PRESETS, EngineOptions
 from engine.recommended_sampling import RecommendedSampling
 from engine.request import Message, Request, RequestId, SessionId
 from tests.helpers.made_up_records import N_EXPERT, N_LAYER, N_USED, RECORD_BYTES, MadeUpRecords
@@ -135,6 +137,10 @@ class FakeClient:
 
     def set_policy(self, policy: str, *, cold: bool = False) -> None:
         self.calls.append(("set_policy", policy, cold))
+        if policy in PRESETS or "/" in policy:
+            self._events.append(Applied(policy, self._options.link))
+        else:
+            self._events += [PolicyRefused(policy), Notice(f"There is no policy {policy!r}.")]
 
     def set_link(self, speed: LinkSpeed) -> None:
         self.calls.append(("set_link", speed))

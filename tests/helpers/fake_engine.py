@@ -147,6 +147,8 @@ class Engine:
     def tokenize(
         self, text: str, add_special: bool = True, parse_special: bool = True
     ) -> list[int]:
+        if any("\ud800" <= c <= "\udfff" for c in text):
+            raise TypeError("incompatible function arguments")  # as the real one
         tokens = [BOS] if add_special else []
         for n, part in enumerate(text.split("<s>")):
             tokens += ([BOS] if n else []) + list(part.encode())

@@ -310,6 +310,22 @@ TEST_CASE("exec: text with a byte that the vocabulary lacks ends in an error") {
             "invalid: the text cannot be tokenized"));
 }
 
+TEST_CASE("exec: a long run of one character does not exhaust the stack") {
+  for (const char* pre : {"gpt-4o", "deepseek-v3", "qwen2"}) {
+    GgufBuilder b = ExecModel{}.builder();
+    b.kv("tokenizer.ggml.pre").payload = raw_string(pre);
+    ExecFiles files(b);
+    const Vocab vocab(GgufFile::open(files.gguf_path()));
+    for (const char c : {'a', '=', ' '}) {
+      CAPTURE(pre);
+      CAPTURE(c);
+      CHECK(vocab.tokenize(std::string(100'000, c), false, true).size() == 100'000);
+    }
+    CHECK(has(error_of([&] { (void)vocab.tokenize(std::string(20 << 20, 'a'), true, true); }),
+              "invalid: a text of 20971520 bytes is too long"));
+  }
+}
+
 TEST_CASE("exec: weights that are no numbers end the request, not the engine") {
   for (const float temperature : {0.0F, 1.0F}) {
     for (const char* name : {"token_embd.weight", "blk.0.ffn_gate_inp.weight",

@@ -1,0 +1,17 @@
+// bind/text.h: text of files, which may hold any bytes, for Python.
+
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string_view>
+
+namespace runahead {
+
+// What is not UTF-8 in it becomes U+FFFD.
+inline nanobind::str text(std::string_view bytes) {
+  return nanobind::steal<nanobind::str>(
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
+}
+
+}  // namespace runahead
