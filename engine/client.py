@@ -273,7 +273,7 @@ class EngineClient:
             reason = f"The engine's process could not be started: {error.strerror or error}"
             self._fail(reason, "Close other programs, and try again.", crashed=False)
         except UnsendableError as error:
-            reason = f"What to load could not be handed to the engine: it {error}"
+            reason = f"The path or an option could not be handed to the engine: it {error}"
             self._fail(reason, "Rename the file, or change the options.", crashed=False)
 
     def _tend(self) -> None:
