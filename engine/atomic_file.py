@@ -1,5 +1,6 @@
 """Files that are replaced whole: nobody, even after a crash, ever sees a part of one."""
 
+import glob
 import os
 import secrets
 import stat
@@ -19,7 +20,7 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
     """
     path = path.resolve()
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-    partial = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    partial = path.with_name(f"{_prefix(path)}{secrets.token_hex(4)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     handle = os.open(partial, flags, 0o666 if mode is None else mode)
     try:
@@ -33,6 +34,16 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+def partials(path: Path) -> list[Path]:
+    """What is being written to replace `path`, and what a killed process left of that."""
+    path = path.resolve()
+    return list(path.parent.glob(glob.escape(_prefix(path)) + "*"))
+
+
+def _prefix(path: Path) -> str:
+    return f".{path.name}-"
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -4,7 +4,6 @@ Millions of records become lines of text there; the window would stand still mea
 """
 
 import contextlib
-import glob
 import os
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signa
 
 import engine
 from app.language import tr
+from engine.atomic_file import partials
 from engine.runlog.export import Format
 
 LOOK_MS = 200
@@ -125,11 +125,7 @@ class ExportProcess(QObject):
             self._process.kill()
 
     def _partials(self) -> list[Path]:
-        """As engine.atomic_file names them."""
-        if self._export is None:
-            return []
-        path = self._export.path.resolve()
-        return list(path.parent.glob(f".{glob.escape(path.name)}-*"))
+        return partials(self._export.path) if self._export else []
 
     def _remove_partial(self) -> None:
         """The process does so itself, unless it was killed."""
