@@ -159,8 +159,7 @@ nb::dict info(Handle& handle) {
   out["device"] = engine->model().device().name();
   out["n_threads"] = engine->model().device().n_threads();
   out["n_readers"] = engine->options().fetcher.n_readers;
-  const auto& chat_template = engine->model().chat_template();
-  out["chat_template"] = chat_template ? nb::object(text(*chat_template)) : nb::none();
+  out["chat_template"] = text_or_none(engine->model().chat_template());
   out["bos_token"] = engine->model().vocab().bos();
   out["eos_token"] = engine->model().vocab().eos();
   out["add_bos"] = engine->model().vocab().adds_bos();

@@ -97,8 +97,7 @@ nb::dict inspect(const std::string& path) {
   out["experts_total_bytes"] = expert_bytes;
   out["other_bytes"] = total > expert_bytes ? total - expert_bytes : 0;
   out["types"] = type_bytes;
-  const auto chat_template = file.get_string("tokenizer.chat_template");
-  out["chat_template"] = chat_template ? nb::object(text(*chat_template)) : nb::none();
+  out["chat_template"] = text_or_none(file.get_string("tokenizer.chat_template"));
   out["fingerprint"] = file.fingerprint();
   out["metadata"] = metadata;
   out["tensors"] = tensors;

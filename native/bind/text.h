@@ -4,6 +4,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace runahead {
@@ -12,6 +14,11 @@ namespace runahead {
 inline nanobind::str text(std::string_view bytes) {
   return nanobind::steal<nanobind::str>(
       PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
+}
+
+// The same; None where there is no text.
+inline nanobind::object text_or_none(const std::optional<std::string>& bytes) {
+  return bytes ? nanobind::object(text(*bytes)) : nanobind::none();
 }
 
 }  // namespace runahead
