@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QRect, Qt
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtWidgets import QComboBox, QMainWindow
 from pytestqt.qtbot import QtBot
 
 from app.engine_service import EngineService
@@ -63,6 +63,12 @@ def run_some(qtbot: QtBot, service: EngineService, page: MonitorPage, n: int = 3
         service.generate(LONG)
     qtbot.waitUntil(lambda: len(page.history.steps) > 8, timeout=10_000)
     qtbot.waitUntil(lambda: page.tiles.tiles[0].value != "–", timeout=10_000)
+
+
+def choose(box: QComboBox, data: str) -> None:
+    """As a person does."""
+    box.setCurrentIndex(box.findData(data))
+    box.activated.emit(box.currentIndex())
 
 
 def test_before_anything_runs_the_page_says_what_will_be_seen(
@@ -225,8 +231,7 @@ def test_choosing_a_policy_applies_it_and_marks_the_plots(
     page = make_page()
     run_some(qtbot, service, page)
     box = page.run_card.policy
-    box.setCurrentIndex(box.findData("lockstep-lfu"))
-    box.activated.emit(box.currentIndex())
+    choose(box, "lockstep-lfu")
     assert settings.get("policy") == "lockstep-lfu"
     qtbot.waitUntil(lambda: "wait" in page.run_card.policy_words.text())
     assert service.policy == "lockstep-lfu"
@@ -245,9 +250,8 @@ def test_a_policy_that_the_engine_refuses_is_shown_nowhere(
     run_some(qtbot, service, page)
     box = page.run_card.policy
     box.addItem("bevvy", "bevvy")
-    box.setCurrentIndex(box.findData("bevvy"))
     with qtbot.waitSignal(service.policy_refused):
-        box.activated.emit(box.currentIndex())
+        choose(box, "bevvy")
     assert box.currentData() == "bevy"
     page.run_card.refresh()
     assert not page.history.markers
@@ -259,8 +263,7 @@ def test_an_emulated_link_is_called_so_everywhere(
     page = make_page()
     run_some(qtbot, service, page)
     box = page.run_card.link
-    box.setCurrentIndex(box.findData(str(LinkSpeed.parse("2GB/s"))))
-    box.activated.emit(box.currentIndex())
+    choose(box, str(LinkSpeed.parse("2GB/s")))
     assert service.link == LinkSpeed.parse("2GB/s")
     assert "emulated" in box.currentText()
     assert "Emulated" in page.run_card.link_words.text()
