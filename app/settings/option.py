@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from engine import sizes
 from engine.errors import EngineError
 
 Number = Literal["whole", "number", "share", "bytes"]
@@ -82,7 +83,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
                 raise self._error(value, "must be a whole number")
             case "number" | "share":
                 if isinstance(value, int | float) and not isinstance(value, bool):
-                    return float(value)
+                    return _float(value)
                 raise self._error(value, "must be a number")
             case "choice" | "text" | "prose":
                 if isinstance(value, str):
@@ -97,9 +98,24 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
 
     def _check_range(self, value: float) -> None:
         if not self.low <= value <= self.high:  # also for NaN
-            raise self._error(value, f"must be from {self.low:g} to {self.high:g}")
+            raise self._error(
+                value, f"must be from {self._end(self.low)} to {self._end(self.high)}"
+            )
+
+    def _end(self, number: float) -> str:
+        if self.kind == "bytes":
+            return sizes.show_exactly(int(number))
+        return f"{number:.0f}" if self.kind == "whole" else f"{number:g}"
 
     def _error(self, value: object, what: str) -> OptionError:
         shown = repr(value)
         shown = shown if len(shown) <= 60 else shown[:57] + "..."
         return OptionError(f"{self.label or self.name} is {shown}; it {what}")
+
+
+def _float(number: float) -> float:
+    """An int may be larger than any float: it is out of every range then, too."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf

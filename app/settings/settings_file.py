@@ -8,6 +8,7 @@ import msgspec
 from engine.atomic_file import write_atomically
 
 VERSION = 1
+_END = 10**9  # of what can be a version
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +51,7 @@ def load(path: Path) -> Loaded:
     version = values.pop("version", VERSION)
     if version == VERSION:
         return Loaded(values=values)
-    newer = isinstance(version, int) and version > VERSION
+    newer = isinstance(version, int) and VERSION < version < _END
     kept = _beside(path, f"version-{version}" if newer else "unknown-version")
     return Loaded(
         values=values if newer else {},

@@ -123,6 +123,33 @@ def test_bad_values_in_the_file_are_told_and_defaulted_and_the_rest_is_used(
     assert any("Font size is 9999" in notice for notice in settings.notices)
 
 
+@pytest.mark.parametrize("name", ["font_size", "cache_fraction", "context", "keep_runs_bytes"])
+@pytest.mark.parametrize("value", [10**400, -(10**400)], ids=["huge", "minus huge"])
+def test_a_number_that_no_computer_counts_to_is_told_and_defaulted(
+    qtbot: QtBot, path: Path, name: str, value: int
+) -> None:
+    write(path, version=1, theme="dark", **{name: value})
+    settings = reopened(path)
+    assert settings.get("theme") == "dark"
+    assert settings.is_default(name)
+    assert len(settings.notices) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("context", "must be from 256 to 1048576"),
+        ("keep_runs_bytes", "must be from 10 MB to 1.099511627776 TB"),
+        ("font_size", "must be from 8 to 24"),
+    ],
+)
+def test_what_a_number_may_be_is_told_as_people_write_it(
+    opened: Settings, name: str, said: str
+) -> None:
+    with pytest.raises(OptionError, match=f"{said}$"):
+        opened.set(name, 1)
+
+
 def test_unknown_keys_are_kept(qtbot: QtBot, path: Path) -> None:
     write(path, version=1, from_the_future={"a": [1, 2]}, theme="dark")
     settings = reopened(path)
@@ -150,7 +177,10 @@ def test_a_file_of_a_newer_version_is_kept_untouched_beside(qtbot: QtBot, path: 
     assert json.loads(path.read_text())["version"] == settings_file.VERSION
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1, 2]", "\x00" * 500, '{"version": "x"}', "[" * 5000])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[1, 2]", "\x00" * 500, '{"version": "x"}', "[" * 5000, f'{{"version": {10**300}}}'],
+)
 def test_a_damaged_file_is_kept_and_defaults_are_used(qtbot: QtBot, path: Path, text: str) -> None:
     path.parent.mkdir(parents=True)
     path.write_text(text)
