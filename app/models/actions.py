@@ -15,7 +15,7 @@ from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
 from app.models.loading import Loading
 from app.models.packing import Packing
-from app.models.shards import check_files
+from app.models.shards import check_files, is_folder
 from app.settings.settings import Settings
 from app.widgets.ask import ask
 from app.widgets.ask_file import ask_files
@@ -176,4 +176,4 @@ class ModelActions(Loading):
 
 def _existing_folder(path: Path) -> Path:
     """The nearest folder above that exists."""
-    return next((each for each in path.parents if each.is_dir()), Path.home())
+    return next((each for each in path.parents if is_folder(each)), Path.home())

@@ -13,7 +13,7 @@ from app.engine_service import EngineService
 from app.language import tr
 from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
-from app.models.shards import check_files, first_file
+from app.models.shards import check_files, first_file, is_folder
 from engine.errors import EngineError
 from engine.model_info import ModelInfo
 
@@ -192,16 +192,24 @@ def _find(paths: Sequence[Path], task: Task) -> tuple[list[Candidate], list[Prob
     problems: list[Problem] = []
     for path in paths:
         path = path.absolute()
-        folder = path.is_dir()
+        folder = is_folder(path)
         found = models_below(path, task) if folder else [path]
         if folder and not found:
-            problems.append(Problem(str(path), tr("There is no GGUF file in this folder.")))
+            problems.append(Problem(str(path), _why_nothing(path)))
         for each in found:
             try:
                 candidates.append(Candidate(check_files(each), folder))
             except EngineError as error:
                 problems.append(Problem(str(each), str(error)))
     return candidates, problems
+
+
+def _why_nothing(folder: Path) -> str:
+    try:
+        os.scandir(folder).close()
+    except OSError as error:
+        return tr("This folder cannot be read: {why}.", why=error.strerror or error)
+    return tr("There is no GGUF file in this folder.")
 
 
 def models_below(folder: Path, task: Task) -> list[Path]:

@@ -1,12 +1,10 @@
 """ModelState: what of a known model is on the disk right now."""
 
-import contextlib
-from pathlib import Path
-
 import msgspec
 
 from app.models.known_model import KnownModel, stamps_of
 from app.models.pack_state import PackState, pack_state
+from app.models.shards import is_file
 
 
 class ModelState(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,16 +21,10 @@ class ModelState(msgspec.Struct, frozen=True, kw_only=True):
 
 def state_of(model: KnownModel) -> ModelState:
     """Look; may take long when a disk sleeps or a network is gone."""
-    missing = tuple(str(path) for path in model.files if not _is_file(path))
+    missing = tuple(str(path) for path in model.files if not is_file(path))
     stamps = None if missing else stamps_of(model.files)
     return ModelState(
         missing=missing,
         changed=stamps is not None and stamps != model.stamps,
         pack=pack_state(model.info, model.earlier_packs),
     )
-
-
-def _is_file(path: Path) -> bool:
-    with contextlib.suppress(OSError):
-        return path.is_file()
-    return False

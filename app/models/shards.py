@@ -1,5 +1,6 @@
 """The files of a model: one, or the shards of a split one ("name-00001-of-00003.gguf")."""
 
+import contextlib
 import re
 from pathlib import Path
 
@@ -30,6 +31,20 @@ def all_files(path: Path) -> list[Path]:
     return [_shard(path, match, no) for no in range(1, int(match["count"]) + 1)]
 
 
+def is_file(path: Path) -> bool:
+    """Whether it is there; what may not be looked at, or has too long a name, is not."""
+    with contextlib.suppress(OSError):
+        return path.is_file()
+    return False
+
+
+def is_folder(path: Path) -> bool:
+    """The same of a folder."""
+    with contextlib.suppress(OSError):
+        return path.is_dir()
+    return False
+
+
 def check_files(path: Path) -> Path:
     """The model's first file, when all of them are there. Raises an EngineError that names them."""
     if path.suffix.lower() != ".gguf":
@@ -37,7 +52,7 @@ def check_files(path: Path) -> Path:
             f"{path.name} is not a GGUF file", "Choose a file whose name ends in .gguf."
         )
     files = all_files(path)
-    missing = [each.name for each in files if not each.is_file()]
+    missing = [each.name for each in files if not is_file(each)]
     if len(missing) == len(files):
         raise errors.StorageError(f"{path} does not exist or cannot be read")
     if missing:

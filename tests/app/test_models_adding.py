@@ -1,5 +1,6 @@
 """Adding tells what became of every file that was named."""
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -155,6 +156,25 @@ def test_a_model_that_cannot_run_is_taken_in_when_it_was_named(
 
 def test_an_empty_folder_is_told(add: Add, folder: Path) -> None:
     assert "no GGUF file" in add(folder).problems[0].why
+
+
+def test_a_name_that_no_disk_can_hold_is_told_and_the_others_are_added(
+    add: Add, adding: Adding, folder: Path
+) -> None:
+    report = add(folder / f"{'long' * 100}.gguf", gguf(folder, "one.gguf"))
+    assert "does not exist or cannot be read" in report.problems[0].why
+    assert [model.title for model in report.added] == ["one"]
+    assert not adding.active
+
+
+def test_a_folder_that_may_not_be_read_is_told_as_that(
+    add: Add, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: object) -> object:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("app.models.adding.os.scandir", refuse)
+    assert add(folder).problems[0].why == "This folder cannot be read: Permission denied."
 
 
 def test_cancelling_keeps_what_was_added(
