@@ -234,10 +234,11 @@ class Chat(QObject):
             self.accepted.emit()
             self._ask(question.id, turns_before)
         else:
+            then = self._give_up_then()
             self._set_preparing(False)
             self._unsaved = question
             self._read_path()
-            self.refused.emit(why)
+            self.refused.emit(f"{why} {_no_summary(then)}" if then else why)
 
     def _send_instead(self, unsaved: Message, text: str) -> bool:
         """Whether `text` is to be added, now that another could not be saved."""
@@ -282,8 +283,12 @@ class Chat(QObject):
         context = self._context()
         room = context - max(0, n_tokens)
         if n_tokens >= 0 and room < min(params.max_tokens, LEAST_ROOM):
+            then = self._give_up_then()
             self._set_preparing(False)
-            self.room_needed.emit(n_tokens, context)
+            if then:  # what there is to sum up does not fit: trimming this chat would not help
+                self.refused.emit(_no_summary(then))
+            else:
+                self.room_needed.emit(n_tokens, context)
             return
         if n_tokens >= 0 and room < params.max_tokens:
             params = msgspec.structs.replace(params, max_tokens=room)
@@ -336,14 +341,17 @@ class Chat(QObject):
         self.conversations.save_text(self._answer, text, state=state, result=result)
         if not self._then:
             return
-        then, self._then = self._then, ""
+        then = self._give_up_then()
         if state == "done":
             self.send(then)
         self.busy_changed.emit()
         if state != "done":
-            self.refused.emit(
-                tr("There is no summary, so your message was not sent: {message}", message=then)
-            )
+            self.refused.emit(_no_summary(then))
+
+    def _give_up_then(self) -> str:
+        """Wait for no summary any more; what was to be sent after it."""
+        then, self._then = self._then, ""
+        return then
 
     def _has_ended(self) -> bool:
         """Whether the conversation was removed while a question was saved or counted."""
@@ -360,6 +368,10 @@ class Chat(QObject):
         if on != self._preparing:
             self._preparing = on
             self.busy_changed.emit()
+
+
+def _no_summary(then: str) -> str:
+    return tr("There is no summary, so your message was not sent: {message}", message=then)
 
 
 def title_of(text: str) -> str:

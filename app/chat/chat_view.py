@@ -216,6 +216,7 @@ class ChatView(QFrame):
         self._stack.setCurrentWidget(self.transcript if self.chat.messages else self._empty)
 
     def _on_path_changed(self) -> None:
+        self.room.hide()  # it is about a question at the end of what was shown
         self._is_stale = True
         self._show_page()
         if self.isVisible():

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from app.chat.thinking import answer_of
 from app.data.conversation import Message
 from app.language import tr
 
@@ -12,14 +13,15 @@ SUMMARY_SHARE = 0.75  # of the context that a summary is made from
 def latest_turns(path: Sequence[Message], n_tokens: int, most_tokens: float) -> list[Message]:
     """The end of `path` that has about `most_tokens` at most, from a user's turn on.
 
-    `n_tokens` is what all of it has. The last message is always there.
+    `n_tokens` is what all of it has as the model is told it: without thinking. The last message is
+    always there.
     """
-    n_characters = sum(len(each.text) for each in path)
-    per_character = n_tokens / max(1, n_characters)
+    lengths = [len(answer_of(each.text) if each.role != "user" else each.text) for each in path]
+    per_character = n_tokens / max(1, sum(lengths))
     taken = 0.0
     first = len(path) - 1
     for index in range(len(path) - 1, -1, -1):
-        taken += len(path[index].text) * per_character
+        taken += lengths[index] * per_character
         if taken > most_tokens:
             break
         if path[index].role == "user":

@@ -10,6 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from app.chat.chat_page import ChatPage
 from app.chat.chat_view import ChatView
+from app.chat.room import latest_turns
+from app.data.conversation import Message
 from app.data.conversations import Conversations
 from tests.helpers.chat_pages import current, say, wait_done
 from tests.helpers.fake_client import REPLY, FakeClient
@@ -137,3 +139,41 @@ def test_without_a_summary_the_question_is_not_sent_and_the_person_hears_of_it(
     assert new.chat.messages[1].state == "stopped"
     assert "And now?" in new.banner.text.text()
     assert len(fake_client.requests) == 1
+
+
+def test_what_is_too_long_to_sum_up_is_told_and_the_new_chat_can_be_used(
+    qtbot: QtBot, page: ChatPage, conversations: Conversations, fake_client: FakeClient
+) -> None:
+    made = conversations.create(title="Long")
+    for n in range(10):  # few tokens in many characters, then the other way round
+        conversations.add_message(made.id, "user", f"q{n}" + "x" * (40_000 if n < 4 else 1))
+        conversations.add_message(made.id, "assistant", "a " * (4 if n < 4 else 1360))
+    page.open_conversation(made.id)
+    view = current(page)
+    view.chat.send("And now? " + "word " * 300)
+    qtbot.waitUntil(view.room.isVisible, timeout=5000)
+    view.room.findChild(QPushButton, "summary").click()
+    new = current(page)
+    qtbot.waitUntil(lambda: len(new.chat.messages) == 1 and not new.chat.is_busy, timeout=5000)
+    assert "And now?" in new.banner.text.text() and not new.room.isVisible()
+    assert fake_client.requests == {}
+    say(qtbot, page, "Something short")
+    wait_done(qtbot, new, 3)
+
+
+def test_what_a_model_has_thought_does_not_count_among_the_latest_turns() -> None:
+    def message(role: str, text: str) -> Message:
+        return Message(id=text[:2] + role, conversation="c", role=role, text=text)
+
+    thought = [message("user", "q" * 10), message("assistant", f"<think>{'t' * 900}</think>aa")]
+    path = [*thought, *[message("user", "u" * 100), message("assistant", "a" * 100)] * 4]
+    latest = latest_turns([*path, message("user", "u" * 100)], 912, 500)
+    assert len(latest) == 5
+
+
+def test_the_choice_of_how_to_go_on_goes_with_the_question_that_it_is_about(
+    qtbot: QtBot, page: ChatPage, conversations: Conversations
+) -> None:
+    view = fill(qtbot, page, conversations)
+    view.chat.remove_message(view.chat.messages[-1].id)
+    assert not view.room.isVisible()
