@@ -223,7 +223,8 @@ class Chat(QObject):
         if self._unsaved is None or message_id != self._unsaved.id:
             return
         self._is_saved_now = True
-        if self._is_wanted:
+        is_wanted, self._is_wanted = self._is_wanted, False
+        if is_wanted and not self.is_busy and self.conversation.leaf == message_id:
             self._send_instead(self._unsaved, self._unsaved.text)
 
     # From question to answer.
@@ -247,7 +248,7 @@ class Chat(QObject):
             self.refused.emit(tr("It could still not be saved. It is sent once there is space."))
             return False
         self._unsaved, self._is_saved_now, self._is_wanted = None, False, False
-        if text != unsaved.text:
+        if text != unsaved.text or self.conversation.leaf != unsaved.id:  # or the chat went on
             self.conversations.remove_message(unsaved.id)
             return True
         self._read_path()

@@ -105,6 +105,41 @@ def test_a_text_that_cannot_be_saved_is_refused_and_not_sent(
     assert len(conversations.siblings(chat.messages[0].id)) == 1
 
 
+def test_a_text_that_waits_for_the_disk_leaves_the_reply_alone_that_was_asked_for_meanwhile(
+    qtbot: QtBot,
+    chat: Chat,
+    conversations: Conversations,
+    fake_client: FakeClient,
+    monkeypatch: pytest.MonkeyPatch,
+    until_done: Wait,
+) -> None:
+    import sqlite3
+
+    chat.send("First")
+    until_done(chat)
+
+    def full(writes: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(conversations.store.writer, "_write", full)
+        for _ in range(2):  # the second time it is to be sent as soon as there is space
+            with qtbot.waitSignal(chat.refused):
+                chat.send("Precious")
+        fake_client.held = True
+        chat.regenerate(chat.messages[-1].id)
+        reply = chat.reply
+    with qtbot.waitSignal(conversations.message_saved):
+        conversations.flush()
+    assert chat.reply is reply and len(fake_client.active) == 1
+    fake_client.held = False
+    until_done(chat)
+    chat.send("Precious")
+    qtbot.waitUntil(lambda: len(chat.messages) == 4 and not chat.is_busy, timeout=5000)
+    assert texts(chat) == ["First", REPLY, "Precious", REPLY]
+    assert len(conversations.siblings(chat.messages[2].id)) == 1
+
+
 def test_without_a_model_nothing_is_sent_or_saved(
     qtbot: QtBot, chat: Chat, fake_client: FakeClient, conversations: Conversations
 ) -> None:
