@@ -6,8 +6,10 @@ old pieces go. Whoever starts after a crash finds the journal and goes on; givin
 back. Nothing may use the folder meanwhile, so this is done before the window opens.
 """
 
+import contextlib
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -54,11 +56,9 @@ class MovePlan(msgspec.Struct, frozen=True, kw_only=True):
 def plan_move(target: Path) -> MovePlan:
     """Look at what lies where; changes nothing."""
     source, target = folders.data(), target.expanduser().resolve()
+    pieces = _pieces(source, target)
     if begun := _journal_of(target, source):
-        return begun
-    pieces = tuple(
-        Piece(str(path), str(target / path.name), _size(path)) for path in _movable(source)
-    )
+        return _renewed(begun, pieces)
     parent = _nearest(target)
     plan = MovePlan(
         source=str(source),
@@ -67,6 +67,20 @@ def plan_move(target: Path) -> MovePlan:
         same_disk=_on_one_disk(pieces, parent),
     )
     return msgspec.structs.replace(plan, problems=tuple(_problems(plan, parent)))
+
+
+def _pieces(source: Path, target: Path) -> tuple[Piece, ...]:
+    return tuple(
+        Piece(str(path), str(target / path.name), _size(path)) for path in _movable(source)
+    )
+
+
+def _renewed(begun: MovePlan, pieces: tuple[Piece, ...]) -> MovePlan:
+    """A move that has begun, with what came to the old folder since then."""
+    known = {piece.source for piece in begun.pieces}
+    new = tuple(piece for piece in pieces if piece.source not in known)
+    plan = msgspec.structs.replace(begun, pieces=(*begun.pieces, *new))
+    return msgspec.structs.replace(plan, problems=tuple(_taken(plan, new)))
 
 
 def move(plan: MovePlan, commit: Callable[[], None], progress: Progress | None = None) -> None:
@@ -79,6 +93,7 @@ def move(plan: MovePlan, commit: Callable[[], None], progress: Progress | None =
     target = Path(plan.target)
     try:
         target.mkdir(parents=True, exist_ok=True)
+        _discard_outdated(plan)
         write_json(target / _JOURNAL, plan)
         done = 0
         for piece in plan.pieces:
@@ -105,9 +120,11 @@ def clear_up() -> None:
     if plan is None:
         return
     for piece in plan.pieces:
-        if os.path.lexists(piece.target):
-            _delete(Path(piece.source))
-    (folders.data() / _JOURNAL).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # what cannot be deleted stays, and harms nobody
+            if os.path.lexists(piece.target):
+                _delete(Path(piece.source))
+    with contextlib.suppress(OSError):
+        (folders.data() / _JOURNAL).unlink(missing_ok=True)
 
 
 def _problems(plan: MovePlan, parent: Path) -> list[str]:
@@ -124,16 +141,20 @@ def _problems(plan: MovePlan, parent: Path) -> list[str]:
         found.append(tr("{target} is a file.", target=target))
     elif not _is_writable(parent):
         found.append(tr("Nothing can be written in {folder}.", folder=parent))
-    taken = [Path(p.target).name for p in plan.pieces if Path(p.target).exists()]
-    if taken:
-        names = ", ".join(taken)
-        found.append(tr("{target} has {names} already.", target=target, names=names))
+    found += _taken(plan, plan.pieces)
     lacking = 0 if plan.same_disk else plan.n_bytes + SPARE_BYTES - shutil.disk_usage(parent).free
     if lacking > 0:
         found.append(
             tr("The disk of {target} lacks {size}.", target=target, size=sizes.show(lacking))
         )
     return found
+
+
+def _taken(plan: MovePlan, pieces: tuple[Piece, ...]) -> list[str]:
+    taken = [Path(p.target).name for p in pieces if os.path.lexists(p.target)]
+    if not taken:
+        return []
+    return [tr("{target} has {names} already.", target=plan.target, names=", ".join(taken))]
 
 
 def _movable(source: Path) -> list[Path]:
@@ -149,10 +170,32 @@ def _stays(path: Path) -> bool:
     return is_settings or path.suffix == ".lock"
 
 
+def _discard_outdated(plan: MovePlan) -> None:
+    """Of a move that was interrupted: copies of what has changed or gone since then.
+
+    The old folder was used meanwhile where the new disk was not there.
+    """
+    begun = _journal_of(Path(plan.target), Path(plan.source)) is not None
+    for piece in plan.pieces if begun and not plan.same_disk else ():
+        if _stamps(Path(piece.source)) != _stamps(Path(piece.target)):
+            _delete(Path(piece.target))
+
+
+def _stamps(piece: Path) -> set[tuple[str, int, int]]:
+    """What tells whether a copy is still one; empty where nothing is."""
+    stamps = set()
+    for path in _all_of(piece) if os.path.lexists(piece) else ():
+        found = path.lstat()
+        is_file = stat.S_ISREG(found.st_mode)
+        size, changed = (found.st_size, found.st_mtime_ns) if is_file else (0, 0)
+        stamps.add((str(path.relative_to(piece)), size, changed))
+    return stamps
+
+
 def _bring(piece: Piece, plan: MovePlan, done: int, progress: Progress | None) -> None:
     source, target = Path(piece.source), Path(piece.target)
-    if os.path.lexists(target):
-        return  # brought before a crash
+    if os.path.lexists(target) or not os.path.lexists(source):
+        return  # brought before a crash; or it was copied then, and is gone now
     if progress and not progress(done, plan.n_bytes):
         raise errors.Cancelled(tr("The data folder stays where it is"))
     for path in _all_of(source):
@@ -176,12 +219,24 @@ def _bring(piece: Piece, plan: MovePlan, done: int, progress: Progress | None) -
 
 def _all_of(piece: Path) -> list[Path]:
     """It and all below it, parents first. Links are not followed: they move as links."""
-    return [piece] if piece.is_symlink() else [piece, *sorted(piece.rglob("*"))]
+
+    def fail(error: OSError) -> None:
+        if not isinstance(error, PermissionError):  # what may not be read is not deleted either
+            raise error
+
+    found = [piece]
+    if piece.is_dir() and not piece.is_symlink():
+        for place, names, files in os.walk(piece, onerror=fail):
+            found += [Path(place) / name for name in (*names, *files)]
+    return found
 
 
 def _make_lasting(link: Path, moving: Path) -> None:
     """Let a link that leads out of what moves with it lead there from anywhere."""
-    target = link.resolve()
+    try:
+        target = link.resolve()
+    except (OSError, RuntimeError):  # a loop, which leads nowhere from anywhere
+        return
     if link.readlink().is_absolute() or target.is_relative_to(moving.resolve()):
         return
     lasting = link.with_name(f".moving-{link.name}")

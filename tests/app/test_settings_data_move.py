@@ -1,6 +1,8 @@
 """The data folder moves whole or not at all, whatever happens on the way."""
 
+import errno
 import json
+import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -220,6 +222,66 @@ def test_after_a_crash_before_the_old_pieces_are_gone_the_next_start_deletes_the
     clear_up()  # nothing more to do
 
 
+def test_a_copy_that_an_interrupted_move_has_left_gives_way_to_what_was_done_since(
+    system: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = msgspec.structs.replace(plan_move(system / "big"), same_disk=False)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(data_move, "_take_back", lambda plan: None)  # the disk is not there
+        with pytest.raises(ZeroDivisionError):
+            move(plan, partial(divmod, 1, 0))
+    data = system / "data"
+    (data / "conversations.sqlite").write_text("chats of today")
+    (data / "conversations.sqlite-wal").unlink()
+    (data / "new").write_text("new")
+    before = contents(data)
+    move(plan_move(system / "big"), lambda: choose(plan))
+    found = contents(system / "big")
+    assert before.pop("models.json") != found.pop("models.json")
+    assert found == before | {"packs/demo.pack": FILES["cache/packs/demo.pack"]}
+    assert contents(data) == {}
+
+
+def test_what_cannot_be_deleted_in_the_old_folder_is_no_reason_to_say_that_nothing_moved(
+    system: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = msgspec.structs.replace(plan_move(system / "big"), same_disk=False)
+
+    def refuse(path: Path) -> None:
+        if path.is_relative_to(system / "data"):
+            raise PermissionError(1, "Operation not permitted")
+        delete(path)
+
+    delete = data_move._delete
+    monkeypatch.setattr(data_move, "_delete", refuse)
+    move(plan, lambda: choose(plan))
+    clear_up()
+    assert contents(folders.data()).keys() == {*moved_contents(system), "models.json"}
+
+
+def test_a_link_that_leads_round_in_a_circle_moves_as_it_is(system: Path, plan: MovePlan) -> None:
+    for folder in (system / "data", system / "data" / "runs"):
+        (folder / "round").symlink_to("round")
+    move(plan, lambda: choose(plan))
+    assert (folders.data() / "runs" / "round").readlink() == Path("round")
+    assert contents(folders.data()).keys() == {*moved_contents(system), "models.json"}
+
+
+def test_a_folder_that_cannot_be_listed_stops_the_move(
+    system: Path, plan: MovePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: object) -> object:
+        raise OSError(errno.EIO, "Input/output error")
+
+    before = contents(system)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", fail)
+        with pytest.raises(errors.StorageError, match="Input/output error"):
+            move(plan, lambda: choose(plan))
+    assert contents(system) == before
+
+
 @pytest.mark.parametrize(
     ("target", "why"),
     [
@@ -227,6 +289,7 @@ def test_after_a_crash_before_the_old_pieces_are_gone_the_next_start_deletes_the
         ("data/models/inside", "inside"),
         ("a file", "is a file"),
         ("taken", "has conversations.sqlite already"),
+        ("linked", "has runs already"),
     ],
 )
 def test_a_place_that_will_not_do_is_refused_with_the_reason(
@@ -235,6 +298,8 @@ def test_a_place_that_will_not_do_is_refused_with_the_reason(
     (system / "a file").write_text("")
     (system / "taken").mkdir()
     (system / "taken" / "conversations.sqlite").write_text("other chats")
+    (system / "linked").mkdir()
+    (system / "linked" / "runs").symlink_to(system / "a disk that is not there")
     plan = plan_move(system / target)
     assert any(why in problem for problem in plan.problems)
     with pytest.raises(errors.StorageError):
