@@ -32,8 +32,6 @@ from engine.request import Message, Request, RequestId, SessionId
 FRAME_MS = 33  # while there is work
 IDLE_MS = 200  # else; a crash or a notice is seen this late at most
 
-GONE = "The engine was closed while this reply was being written."
-
 
 class EngineService(QObject):
     """Turns what client and jobs have produced into signals, once per frame.
@@ -56,7 +54,7 @@ class EngineService(QObject):
     Attributes:
         n_tokens: All tokens that have arrived.
         policy: What the engine goes by, which is what was asked for last unless it refuses that.
-        cache, link: What was asked for last.
+        cache, link: What was asked for last, of the engine that has been told of.
     """
 
     state_changed = Signal(object)
@@ -133,7 +131,6 @@ class EngineService(QObject):
     def load(self, model: Path, options: EngineOptions) -> None:
         """Open a model; ends what is open first. `state_changed` tells how it goes."""
         self._client.load(model, options)
-        self._take_options(options)
         self._pace()
 
     def unload(self) -> None:
@@ -193,7 +190,7 @@ class EngineService(QObject):
         self._timer.stop()
         self._take(self._client.poll())  # what had arrived is not lost
         for reply in self.replies:
-            reply.end("cancelled", policy=self.policy)
+            reply.end("cancelled", "", self.policy, self._link_shown)
         self._replies.clear()
         self._counting.clear()
         self._client.close()
@@ -250,8 +247,7 @@ class EngineService(QObject):
                 reply.set_used(event.prompt_tokens, event.reused_tokens, rate)
         elif isinstance(event, Finished):
             if reply := self._replies.pop(event.request, None):
-                link = str(self.link) if self.link.emulated else ""
-                reply.end(event.reason, event.detail, self.policy, link)
+                reply.end(event.reason, event.detail, self.policy, self._link_shown)
         elif isinstance(event, StateChanged):
             self._take_state(event.state)
         elif isinstance(event, StatsArrived):
@@ -270,13 +266,17 @@ class EngineService(QObject):
         elif isinstance(event, Notice):
             self.noticed.emit(event.text)
 
+    @property
+    def _link_shown(self) -> str:
+        return str(self.link) if self.link.emulated else ""
+
     def _take_options(self, options: EngineOptions) -> None:
         self.policy = self._policy_asked = options.policy
         self.cache, self.link = options.cache, options.link
 
     def _take_state(self, state: EngineState) -> None:
         if state.phase == "starting" and state.options:
-            self._take_options(state.options)  # what an engine before it answered is past
+            self._take_options(state.options)  # only now: what an engine before it said is past
         if state.phase in ("stopped", "failed"):
             waiting, self._counting = self._counting, {}
             for callback in waiting.values():

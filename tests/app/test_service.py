@@ -7,6 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from app.engine_service import EngineService
 from engine.cache_size import CacheSize
+from engine.link_speed import LinkSpeed
 from engine.model_info import ModelInfo
 from engine.options import EngineOptions
 from engine.pack import PackFile
@@ -114,6 +115,25 @@ def test_a_policy_counts_once_the_engine_has_it_and_a_refused_one_never(
     service.set_policy("specmd")
     assert service.policy == "bevy"
     qtbot.waitUntil(lambda: service.policy == "specmd")
+
+
+def test_what_ends_a_reply_does_not_change_what_it_ran_with(
+    qtbot: QtBot, service: EngineService, fake_client: FakeClient
+) -> None:
+    slow = EngineOptions(policy="lockstep-lfu", link=LinkSpeed(50_000_000))
+    fake_client.load(Path("/models/a.gguf"), slow)
+    qtbot.waitUntil(lambda: service.state.phase == "ready" and service.link.emulated)
+    for end in (lambda: service.load(Path("/models/b.gguf"), EngineOptions()), service.close):
+        fake_client.held = True
+        reply = service.generate(HELLO)
+        end()
+        qtbot.waitUntil(lambda reply=reply: not reply.active)
+        assert reply.result is not None and reply.result.reason == "cancelled"
+        assert (reply.result.policy, reply.result.link) == (slow.policy, str(slow.link))
+        if service.state.phase != "ready":
+            fake_client.held = False
+            service.load(Path("/models/a.gguf"), slow)
+            qtbot.waitUntil(lambda: service.state.phase == "ready")
 
 
 def test_what_is_opened_again_runs_as_it_was_opened(
