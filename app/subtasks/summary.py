@@ -1,6 +1,7 @@
 """Summary: one last request that sums the results of a task up, or several when they are long."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 
 import msgspec
@@ -99,9 +100,10 @@ class Summary(QObject):
             reply.stop()
         self._replies.clear()
         if self.is_active and self.reply is not None:
-            message = self._conversations.message(self.reply)
-            if message.state == "streaming":
-                self._conversations.save_text(message.id, message.text, state="stopped")
+            with suppress(KeyError, DataError):  # an earlier one's chat was deleted since
+                message = self._conversations.message(self.reply)
+                if message.state == "streaming":
+                    self._conversations.save_text(message.id, message.text, state="stopped")
         self._tell("")
 
     def _weigh(self, results: Results) -> None:

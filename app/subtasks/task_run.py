@@ -69,7 +69,7 @@ class TaskRun(QObject):
         self._service = service
         self._conversations = conversations
         self._settings = settings
-        self._queue: dict[int, None] = {}  # places, in their order
+        self._queue: dict[int, TaskItem] = {}  # by place, in their order: as they were before
         self._live: dict[int, LiveItem] = {}
         self._sessions = TaskSessions(service)
         self._has_told = False  # that a reply cannot be read
@@ -183,9 +183,9 @@ class TaskRun(QObject):
 
     def stop(self, place: int) -> None:
         """Stop an item, keeping the text that it has."""
-        if place in self._queue:
-            del self._queue[place]
-            self._set(place, state="stopped", detail="")
+        if before := self._queue.pop(place, None):
+            state = "stopped" if before.state == "waiting" else before.state
+            self._set(place, state=state, detail=before.detail)
         elif live := self._live.get(place):
             if live.reply is not None:
                 live.reply.stop()
@@ -193,13 +193,11 @@ class TaskRun(QObject):
                 self._end(place, "stopped", "")
 
     def stop_all(self) -> None:
-        """Stop what runs; what waits stays undone."""
-        queued, self._queue = list(self._queue), {}
+        """Stop what runs; what waits is as it was."""
+        self._empty_queue()
         for place in list(self._live):
             self.stop(place)
         self.summary.stop()
-        for place in queued:
-            self.item_changed.emit(place)
         self._rest()
 
     def summarise(self) -> None:
@@ -220,8 +218,8 @@ class TaskRun(QObject):
     def _enqueue(self, places: Iterable[int]) -> None:
         for place in places:
             if place not in self._live and place not in self._queue:
-                self._queue[place] = None
-                self._set(place, state="waiting", detail="")
+                self._queue[place] = self.items[place]
+                self._set(place, quietly=True, state="waiting", detail="")
         self.trouble = ""
         self._feed()
 
@@ -251,11 +249,15 @@ class TaskRun(QObject):
         self.changed.emit()
 
     def _pause(self, why: str) -> None:
-        queued, self._queue = list(self._queue), {}
+        self._empty_queue()
         self.trouble = why
-        for place in queued:
-            self.item_changed.emit(place)
         self.changed.emit()
+
+    def _empty_queue(self) -> None:
+        queued, self._queue = self._queue, {}
+        for place, before in queued.items():
+            self._set(place, quietly=True, state=before.state, detail=before.detail)
+            self.item_changed.emit(place)
 
     def _begin(self, place: int) -> None:
         live = self._live[place] = LiveItem()
@@ -366,7 +368,8 @@ class TaskRun(QObject):
                 )
             )
 
-    def _set(self, place: int, **fields: object) -> None:
+    def _set(self, place: int, *, quietly: bool = False, **fields: object) -> None:
+        """`quietly`: whoever sets many says `changed` once, after all of them."""
         old = self.items[place]
         item: TaskItem = msgspec.structs.replace(old, **fields)
         if item == old:
@@ -374,7 +377,7 @@ class TaskRun(QObject):
         self.items[place] = item
         self._saved.save_item(item)
         self.item_changed.emit(place)
-        if item.state != old.state:
+        if item.state != old.state and not quietly:
             self.changed.emit()
 
     def _tell(self, error: DataError) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from pytestqt.qtbot import QtBot
 
@@ -229,6 +230,38 @@ def test_without_a_model_a_run_says_so_and_keeps_its_items(
     assert states(run) == ["waiting"] * 5
 
 
+@pytest.mark.parametrize("how", ["no model", "stop all", "stop"])
+def test_an_item_that_was_done_stays_so_when_it_is_to_run_again_and_does_not(
+    make: Make, service: EngineService, fake_client: FakeClient, qtbot: QtBot, how: str
+) -> None:
+    run = make(ITEMS[:3], at_once=1)
+    run.run_rest()
+    qtbot.waitUntil(lambda: not run.is_active)
+    fake_client.reply = lambda request: "word " * 1000
+    if how == "no model":
+        service.unload()
+        run.rerun(2)
+        assert run.trouble
+    else:
+        run.rerun(0)
+        run.rerun(2)
+        assert run.is_queued(2)
+        (run.stop_all if how == "stop all" else lambda: run.stop(2))()
+    assert run.items[2].state == "done"
+    assert run.answer(2) == "about Berlin"
+    run.stop_all()
+
+
+def test_changes_of_many_items_are_told_at_once(make: Make, qtbot: QtBot) -> None:
+    run = make([f"item {n}" for n in range(300)])
+    run.items = [msgspec.structs.replace(item, state="failed") for item in run.items]
+    told: list[int] = []
+    run.changed.connect(lambda: told.append(1))
+    run.run_rest()
+    run.stop_all()
+    assert len(told) < 100
+
+
 @pytest.fixture
 def second_start(
     home: Path, service: EngineService, settings: Settings
@@ -336,6 +369,20 @@ def test_a_summary_that_is_stopped_before_its_text_is_written_stays_stopped(
     qtbot.wait(100)
     assert len(fake_client.requests) == n_requests
     assert run.task.summary is None
+
+
+def test_a_summary_whose_earlier_chat_was_deleted_can_be_stopped(
+    make: Make, conversations: Conversations, qtbot: QtBot
+) -> None:
+    run = make(["Rome"], summarise=True)
+    run.run_rest()
+    qtbot.waitUntil(lambda: bool(run.summary.text) and not run.summary.is_active)
+    conversations.remove(str(run.task.summary))
+    conversations.purge_removed()
+    run.summarise()
+    assert run.summary.is_active
+    run.stop_all()
+    assert not run.summary.is_active
 
 
 def test_a_summary_that_cannot_fit_says_so(
