@@ -145,7 +145,6 @@ class TranscriptView(QAbstractScrollArea):
         """Lay out what is seen, without moving it; at the end, stay at the end."""
         height = self.viewport().height()
         deadline = time.perf_counter() + VISIBLE_BUDGET_S
-        done = True
         for _ in range(4):  # exact heights may bring other rows into view
             anchor = self.rows.anchor(self._top, self._top + height)
             before = self.rows.heights.total
@@ -223,6 +222,7 @@ class TranscriptView(QAbstractScrollArea):
 
     def _on_theme_changed(self) -> None:
         self.rows.set_style(ChatStyle(self._theme))
+        self._shown = set()  # the rows are made anew, without what was added to them
         self.update_rows()
 
     # Qt's own calls.

@@ -257,3 +257,13 @@ def test_the_theme_changes_what_is_shown(qtbot: QtBot, view: TranscriptView, the
     theme.set_mode("dark")
     settle(qtbot, view)
     assert view.grab().toImage().pixelColor(5, 5).lightness() < light
+
+
+def test_another_theme_asks_again_what_is_known_of_the_messages(
+    qtbot: QtBot, view: TranscriptView, theme: Theme
+) -> None:
+    show(qtbot, view, [message(0), message(1)])
+    shown: list[str] = []
+    view.row_shown.connect(shown.append)
+    theme.set_mode("dark")
+    assert set(shown) == {"0", "1"}
