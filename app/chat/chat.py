@@ -1,5 +1,7 @@
 """Chat: one conversation at work, whether or not it is shown."""
 
+from contextlib import suppress
+
 import msgspec
 from PySide6.QtCore import QObject, Signal
 
@@ -180,6 +182,14 @@ class Chat(QObject):
         if not self.is_busy and 0 <= index < len(siblings):
             self._sessions.drop(self.id)
             self.conversations.select(siblings[index].id)
+
+    def show_path_of(self, message_id: str) -> None:
+        """Show the path that a message is on; the one that a reply is written to stays."""
+        if self.is_busy or any(each.id == message_id for each in self.messages):
+            return
+        with suppress(KeyError):  # deleted meanwhile
+            self.conversations.select(message_id)
+            self._sessions.drop(self.id)
 
     def remove_message(self, message_id: str) -> None:
         """Delete a message and all that follow it."""

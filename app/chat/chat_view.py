@@ -146,7 +146,8 @@ class ChatView(QFrame):
     # For the page.
 
     def show_message(self, message_id: str) -> None:
-        """Scroll to a message."""
+        """Scroll to a message, which may be on another path than the one that is shown."""
+        self.chat.show_path_of(message_id)
         self._catch_up()
         self.transcript.scroll_to(message_id)
 

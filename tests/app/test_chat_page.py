@@ -214,6 +214,10 @@ def test_search_finds_titles_and_texts_and_goes_to_the_message(
     assert current(page).transcript.rows.index_of(needle.id) == 30
     page.list.search.setText("")
     qtbot.waitUntil(lambda: page.list.model.rowCount() > 1, timeout=5000)
+    conversations.add_message(other.id, "user", "and the rye?", parent=needle.parent)
+    assert current(page).transcript.rows.index_of(needle.id) < 0
+    page.open_conversation(other.id, needle.id)  # an older version of what was asked
+    assert current(page).transcript.rows.index_of(needle.id) == 30
 
 
 def test_without_a_model_the_text_stays_and_loading_is_offered(
