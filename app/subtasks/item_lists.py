@@ -1,5 +1,6 @@
 """Lists of items in whatever form people and models give them: lines, Markdown, CSV, JSON."""
 
+import codecs
 import csv
 import json
 import re
@@ -14,6 +15,16 @@ _BULLET = re.compile(r"^\s*(?:[-*+•–·]|\(?\d{1,4}[.):]|\(?[a-zA-Z][.)])\s+(
 _DELIMITERS = "\t;,|"
 _NUMBER = re.compile(r"[-+]?[\d.,' ]*\d[%]?$")
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
+
+
+def text_of(data: bytes) -> str:
+    """What a file says: UTF-8, UTF-16 where it begins so, else as spreadsheets write in Europe."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
 
 
 def items_of_lines(text: str) -> list[str]:
@@ -60,14 +71,14 @@ def _json_list(text: str) -> list[str] | None:
         return None
     try:
         value: Any = json.loads(text)
+        if isinstance(value, dict):  # {"parts": [...]}
+            lists = [each for each in value.values() if isinstance(each, list)]
+            value = lists[0] if len(lists) == 1 else None
+        if not isinstance(value, list):
+            return None
+        return _tidy(_json_item(each) for each in value)
     except (ValueError, RecursionError):  # a model that goes on with "[" for ever
         return None
-    if isinstance(value, dict):  # {"parts": [...]}
-        lists = [each for each in value.values() if isinstance(each, list)]
-        value = lists[0] if len(lists) == 1 else None
-    if not isinstance(value, list):
-        return None
-    return _tidy(_json_item(each) for each in value)
 
 
 def _json_item(value: Any) -> str:

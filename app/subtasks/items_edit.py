@@ -7,7 +7,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.language import tr
-from app.subtasks.item_lists import items_of_lines, items_of_paste
+from app.subtasks.item_lists import items_of_lines, items_of_paste, text_of
 
 MOST_FILE_BYTES = 4 << 20
 
@@ -51,7 +51,7 @@ class ItemsEdit(QPlainTextEdit):
             if path.stat().st_size > MOST_FILE_BYTES:
                 self.refused.emit(tr("{file} is larger than 4 MB.", file=path.name))
                 return
-            text = path.read_bytes().decode("utf-8-sig", "replace")
+            text = text_of(path.read_bytes())
         except OSError as error:
             self.refused.emit(
                 tr("{file} cannot be read: {why}.", file=path.name, why=error.strerror)

@@ -22,6 +22,7 @@ from app.engine_service import EngineService
 from app.language import tr
 from app.settings.settings import Settings
 from app.subtasks import prompt
+from app.subtasks.item_lists import MOST_ITEMS
 from app.subtasks.items_edit import ItemsEdit
 from app.subtasks.splitter import Splitter
 from app.theme.theme import SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, Theme
@@ -93,6 +94,7 @@ class TaskForm(QWidget):
     def start_from(self, task: Task | None, items: list[str]) -> None:
         """Fill the form with an earlier task, or empty it."""
         self._splitter.stop()
+        self._end_split("")
         self.task.setPlainText(task.prompt if task else "")
         self.items.set_items(items)
         self.system.setPlainText(task.system_prompt if task else "")
@@ -102,7 +104,6 @@ class TaskForm(QWidget):
         self.at_once.setValue(task.at_once if task else 0)
         self.summarise.setChecked(bool(task and task.summarise))
         self._is_split = bool(task and task.is_split)
-        self._say("")
         self.task.setFocus()
         self._update()
 
@@ -238,7 +239,8 @@ class TaskForm(QWidget):
     def _update(self, _: object = None) -> None:
         items, draft = self.items.items, self.draft
         n = len(items)
-        self.n_items.setText(tr("{n} items", n=f"{n:,}") if n != 1 else tr("1 item"))
+        words = tr("{n} items", n=f"{n:,}") if n != 1 else tr("1 item")
+        self.n_items.setText(words if n < MOST_ITEMS else tr("{n} items, the most", n=f"{n:,}"))
         self.n_items.setVisible(bool(n))
         self.run_button.setText(
             tr("Run {n} items", n=f"{n:,}") if n > 1 else tr("Run") if not n else tr("Run 1 item")

@@ -10,7 +10,7 @@ import pytest
 from app.data.task import Task
 from app.subtasks.export import Result, as_csv, as_jsonl, as_markdown
 from app.subtasks.grouping import grouped, pieces
-from app.subtasks.item_lists import items_of_lines, items_of_paste, items_of_reply
+from app.subtasks.item_lists import items_of_lines, items_of_paste, items_of_reply, text_of
 from app.subtasks.prompt import item_text, messages
 
 
@@ -95,6 +95,18 @@ def test_a_list_that_a_model_opens_for_ever_is_read_at_once_and_without_a_fault(
     items_of_reply(text)
     items_of_paste(text)
     assert time.perf_counter() - begun < 1
+
+
+@pytest.mark.parametrize("depth", range(900, 1000, 3))
+def test_lists_in_lists_are_no_fault_however_deep(depth: int) -> None:
+    text = "[" * depth + "]" * depth
+    assert len(items_of_paste(text)) == 1
+    assert len(items_of_reply(text)) <= 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_file_is_read_in_the_encoding_that_it_has(encoding: str) -> None:
+    assert text_of("Malmö\nÎle de Ré".encode(encoding)) == "Malmö\nÎle de Ré"
 
 
 def test_markdown_has_a_heading_per_item_and_keeps_code_as_it_is() -> None:

@@ -251,6 +251,25 @@ def test_a_task_is_the_start_of_another_one(page: SubtasksPage, qtbot: QtBot) ->
     assert page.form.draft.prompt == "Tell me of {item}"
 
 
+def test_a_task_that_takes_the_form_ends_the_splitting_of_another(
+    page: SubtasksPage, fake_client: FakeClient, qtbot: QtBot
+) -> None:
+    run_all(page, qtbot)
+    page.start_new()
+    fake_client.reply = lambda request: "word " * 1000
+    page.form.task.setPlainText("Write a guide to Rome")
+    before = page.form.split_button.text()
+    qtbot.mouseClick(page.form.split_button, Qt.MouseButton.LeftButton)
+    page.start_new(page.runs.all()[0])
+    assert page.form.split_button.text() == before
+    assert page.form.run_button.isEnabled()
+
+
+def test_more_items_than_there_may_be_are_not_left_out_without_a_word(page: SubtasksPage) -> None:
+    page.form.items.set_items([f"item {n}" for n in range(2500)])
+    assert page.form.n_items.text() == "2,000 items, the most"
+
+
 def test_earlier_tasks_are_listed_after_a_restart(
     page: SubtasksPage,
     home: Path,
