@@ -1,6 +1,7 @@
 """Store: the database for the one process that has it, reads here, writes in a thread."""
 
 import sqlite3
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,7 @@ class Store(QObject):
             if error is None:
                 self._waiting.pop(token, None)
             if on_saved is not None:
-                on_saved(trouble or None)
+                _tell(on_saved, trouble or None)
         if trouble == self._trouble:
             return
         self._trouble = trouble
@@ -117,7 +118,16 @@ class Store(QObject):
     def _sentence(self, error: Exception) -> str:
         if isinstance(error, sqlite3.Error):
             return str(from_sqlite(error, self.path, "could not be saved"))
-        return f"Conversations could not be saved: {error}"
+        why = "there is not enough memory" if isinstance(error, MemoryError) else error
+        return f"Conversations could not be saved: {why}"
+
+
+def _tell(on_saved: OnSaved, why: str | None) -> None:
+    """A fault of one who hears of an outcome is reported, and costs nobody else theirs."""
+    try:
+        on_saved(why)
+    except Exception:
+        sys.excepthook(*sys.exc_info())
 
 
 def _lock(path: Path) -> QLockFile:

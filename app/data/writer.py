@@ -145,7 +145,7 @@ class Writer:
             self._write(list(batch.values()))
         except _REFUSED:
             return self._one_by_one(list(batch.values()))
-        except sqlite3.Error as error:
+        except Exception as error:  # also of no memory: this thread must not end before it is told
             tokens = {write.token for write in batch.values()} - self._told - {0}
             self._told |= tokens
             return [(0, error), *((token, error) for token in sorted(tokens))], batch
@@ -170,7 +170,7 @@ class Writer:
                     if last:
                         _log.error("The database refused %r: %s", write.sql, error)
                         outcomes.append((write.token, error))
-                except sqlite3.Error as error:
+                except Exception as error:
                     left = [*refused, *writes[place:]]
                     return [*outcomes, (0, error)], {(id(w), w.key): w for w in left}
             writes = refused

@@ -170,6 +170,45 @@ def test_what_the_schema_refuses_takes_nothing_else_with_it(tmp_path: Path) -> N
         assert connection.execute("SELECT x FROM t").fetchall() == [(1,), (4,)]
 
 
+def test_without_memory_what_waits_is_told_and_saved_when_there_is_some(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_memory(writes: object) -> None:
+        raise MemoryError
+
+    conversations = Conversations(tmp_path / "c.sqlite")
+    chat = conversations.create()
+    conversations.flush()
+    heard: list[str | None] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(conversations.store.writer, "_write", without_memory)
+        with qtbot.waitSignal(conversations.failed, timeout=5000) as failed:
+            conversations.add_message(chat.id, "user", "Precious", on_saved=heard.append)
+    assert "memory" in failed.args[0] and heard == failed.args
+    with qtbot.waitSignal(conversations.recovered, timeout=5000):
+        pass
+    conversations.close()
+    assert list(stored_texts(tmp_path / "c.sqlite").values()) == ["Precious"]
+
+
+def test_a_fault_of_one_who_hears_that_a_message_is_saved_costs_nobody_else_theirs(
+    qapp: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reported: list[object] = []
+    monkeypatch.setattr(sys, "excepthook", lambda *what: reported.append(what[0]))
+    conversations = Conversations(tmp_path / "c.sqlite")
+    chat = conversations.create()
+    heard: list[str | None] = []
+
+    def faulty(why: str | None) -> None:
+        raise KeyError(why)
+
+    for on_saved in (faulty, heard.append):
+        conversations.add_message(chat.id, "user", "?", on_saved=on_saved)
+    conversations.close()
+    assert (reported, heard) == ([KeyError], [None])
+
+
 def test_signals_may_be_emitted_any_number_of_times() -> None:
     code = (
         "import app.data\nfrom PySide6.QtCore import QObject, Signal\n"
