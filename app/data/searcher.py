@@ -3,6 +3,8 @@
 The index holds every three letters in a row, so a search finds any part of a word, in any script.
 """
 
+import itertools
+import re
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -21,6 +23,7 @@ SELECT m.conversation, max(m.n) FROM message_search
 JOIN message AS m ON m.n = message_search.rowid
 WHERE message_search MATCH ? {and_short} GROUP BY m.conversation
 """
+_LIKE = "m.text LIKE ? ESCAPE '\\'"
 _BY_READING = "SELECT m.conversation, max(m.n) FROM message AS m WHERE {short} GROUP BY 1"
 
 Rows = Callable[[str, Sequence[object]], list[Any]]
@@ -34,8 +37,9 @@ def find(rows: Rows, text: str) -> Found:
     short = [word for word in words if len(word) < _INDEXED_LETTERS]
     if not words:
         return []
-    like = " AND ".join(["m.text LIKE ? ESCAPE '\\'"] * len(short))
-    patterns = [f"%{_escaped(word)}%" for word in short]
+    spelt = [_spellings(word) for word in short]
+    like = " AND ".join(f"({' OR '.join([_LIKE] * len(each))})" for each in spelt)
+    patterns = [f"%{_escaped(spelling)}%" for each in spelt for spelling in each]
     if not long:
         return rows(_BY_READING.format(short=like), patterns)
     query = " AND ".join('"' + word.replace('"', '""') + '"' for word in long)
@@ -45,12 +49,19 @@ def find(rows: Rows, text: str) -> Found:
 
 def snippet(text: str, words: list[str]) -> str:
     """The text around the first place of a word, on one line."""
-    folded = text.casefold()
-    places = [place for word in words if (place := folded.find(word.casefold())) >= 0]
-    start = max(0, min(places, default=0) - _BEFORE)
+    found = (re.search(re.escape(word), text, re.IGNORECASE) for word in words)
+    start = max(0, min((match.start() for match in found if match), default=0) - _BEFORE)
     end = start + _BEFORE + _AFTER
     cut = " ".join(text[start:end].split())
     return ("…" if start else "") + cut + ("…" if end < len(text) else "")
+
+
+def _spellings(word: str) -> list[str]:
+    """A short word in whatever case: of LIKE only the letters from A to Z have one."""
+    if word.isascii():
+        return [word]
+    cases = (sorted({letter, letter.lower(), letter.upper()}) for letter in word)
+    return ["".join(letters) for letters in itertools.product(*cases)]
 
 
 def _escaped(word: str) -> str:

@@ -206,6 +206,19 @@ def test_search_finds_words_in_titles_and_texts_in_any_script(
     assert found("   ") == set()
     [hit] = conversations.search("aqueduct")
     assert hit.snippet == "Tell me about aqueducts. And 漢字仮名交じり文."
+    conversations.add_message(other.id, "user", "ÜBER: ИИ")
+    conversations.flush()
+    assert found("ии") == found("üb") == {"Über Brücken"}
+
+
+def test_the_snippet_of_a_hit_shows_it_also_behind_letters_that_fold_to_several(
+    conversations: Conversations,
+) -> None:
+    chat = conversations.create()
+    conversations.add_message(chat.id, "user", "Straße. " * 300 + "Nadel. " + "Heu. " * 100)
+    conversations.flush()
+    [hit] = conversations.search("nadel")
+    assert "Nadel" in hit.snippet
 
 
 def test_search_follows_edits_of_texts_and_leaves_out_what_was_removed(
