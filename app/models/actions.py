@@ -92,6 +92,8 @@ class ModelActions(Loading):
         id = self._locating.pop(job, None)
         if id is None or not isinstance(result, ModelInfo):
             return
+        if all(model.id != id for model in self._library.all()):
+            return  # removed meanwhile
         try:
             self._library.locate(id, result)
         except EngineError as error:

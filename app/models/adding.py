@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from app.background import Background, Task
 from app.engine_service import EngineService
 from app.language import tr
-from app.models.known_model import KnownModel
+from app.models.known_model import KnownModel, bare
 from app.models.library import ModelLibrary
 from app.models.shards import check_files, first_file, is_folder
 from engine.errors import EngineError
@@ -179,7 +179,8 @@ class Adding(QObject):
             else:
                 self._change(copies=(*self._report.copies, (info.path, twin.title)))
         elif candidate.found and not info.supported:
-            self._change(skipped=(*self._report.skipped, Problem(info.path, info.reason)))
+            why = bare(info).reason
+            self._change(skipped=(*self._report.skipped, Problem(info.path, why)))
         else:
             self._change(added=(*self._report.added, self._library.add(info)))
 

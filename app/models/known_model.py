@@ -8,6 +8,8 @@ from app.models.choices import ModelChoices, first_choices
 from app.models.kv_size import kv_bytes_per_token
 from engine.model_info import ModelInfo
 
+_MOST_NAME, _MOST_REASON = 200, 1000  # characters
+
 
 class FileStamp(msgspec.Struct, frozen=True):
     """What tells that a file was replaced, without reading it."""
@@ -63,8 +65,20 @@ class KnownModel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bare(info: ModelInfo) -> ModelInfo:
-    """The description without its long parts."""
-    return msgspec.structs.replace(info, chat_template=None, metadata=[], tensors=[])
+    """The description without its long parts; what a file calls itself may be of any length."""
+    return msgspec.structs.replace(
+        info,
+        name=_cut(info.name, _MOST_NAME),
+        architecture=_cut(info.architecture, _MOST_NAME),
+        reason=_cut(info.reason, _MOST_REASON),
+        chat_template=None,
+        metadata=[],
+        tensors=[],
+    )
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[:most] + "…"
 
 
 def known_model(id: str, added: float, info: ModelInfo) -> KnownModel:

@@ -158,8 +158,10 @@ class ModelLibrary(QObject):
             self.look_at(id)
 
     def look_at(self, id: str) -> None:
-        """Look at one model's files."""
-        model = self._models[id]
+        """Look at one model's files, if it is still known."""
+        model = self._models.get(id)
+        if model is None:
+            return
         self._looking.run(lambda _: state_of(model), lambda state: self._take(model, state))
 
     def work(

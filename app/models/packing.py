@@ -137,21 +137,17 @@ class Packing(QObject):
 
     def _on_done(self, job: int, result: object) -> None:
         if (id := self._forget(job)) is not None and isinstance(result, PackFile):
-            self._look(id)
+            self._library.look_at(id)
             self._end(id)
 
     def _on_failed(self, job: int, message: str, hint: str, cancelled: bool) -> None:
         if (id := self._forget(job)) is not None:
-            self._look(id)
+            self._library.look_at(id)
             self._end(id, "" if cancelled else message, hint)
 
     def _forget(self, job: int) -> str | None:
         self._meters.pop(job, None)
         return self._jobs.pop(job, None)
-
-    def _look(self, id: str) -> None:
-        if any(model.id == id for model in self._library.all()):  # it may have been removed
-            self._library.look_at(id)
 
 
 NO_SPACE_HINT = tr("Free some space there, or open the model in place: that needs no pack.")

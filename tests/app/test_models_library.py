@@ -53,6 +53,28 @@ def test_what_was_added_and_chosen_is_there_again(library: ModelLibrary, tmp_pat
     again.close()
 
 
+def test_what_a_file_calls_itself_is_kept_as_far_as_anybody_reads(
+    library: ModelLibrary, tmp_path: Path
+) -> None:
+    long = "ab c" * 1_000_000
+    info = msgspec.structs.replace(
+        model_file(tmp_path), name=long, architecture=long, reason=long, supported=False
+    )
+    model = library.add(info)
+    assert model.title.startswith("ab c") and len(model.title) < 300
+    assert len(model.info.architecture) < 300
+    assert len(model.info.reason) < 2000
+    library.reread(model.id, info)
+    library.close()
+    assert library.path.stat().st_size < 10_000
+
+
+def test_what_was_removed_is_not_looked_at(library: ModelLibrary, tmp_path: Path) -> None:
+    model = library.add(model_file(tmp_path))
+    library.remove(model.id)
+    library.look_at(model.id)
+
+
 def test_adding_the_same_file_twice_keeps_one(library: ModelLibrary, tmp_path: Path) -> None:
     info = model_file(tmp_path)
     first = library.add(info)

@@ -235,6 +235,17 @@ def test_a_missing_file_can_be_located(
     assert library.get(model.id).path == moved
 
 
+def test_a_model_that_is_removed_while_its_file_is_looked_into_stays_away(
+    qtbot: QtBot, page: ModelsPage, model: KnownModel, library: ModelLibrary, fake_jobs: FakeJobs
+) -> None:
+    fake_jobs.held = True
+    page.model_actions.locate_at(model.id, model.path)
+    page.model_actions.remove(model)
+    fake_jobs.held = False
+    qtbot.wait(300)  # an exception fails the test
+    assert library.all() == []
+
+
 def test_removing_leaves_files_and_can_be_undone(
     qtbot: QtBot, page: ModelsPage, model: KnownModel, library: ModelLibrary
 ) -> None:
