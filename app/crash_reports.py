@@ -91,7 +91,9 @@ class CrashReports(QObject):
         path = self.folder / f"crash-{stamp}-{number}.txt"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(self._text(what)[:MOST_CHARACTERS], encoding="utf-8")
+            text = self._text(what)[:MOST_CHARACTERS]
+            # Names of files may be no Unicode.
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
             self._prune()
         except OSError as error:
             print(f"runahead: no crash report: {error}", file=sys.stderr)

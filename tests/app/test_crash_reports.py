@@ -50,6 +50,12 @@ def test_an_exception_in_a_thread_is_kept(
     assert "a bug of ours" in texts(reports)[0]
 
 
+def test_what_is_no_unicode_is_kept_readable(reports: CrashReports) -> None:
+    path = reports.write("No such file: 'caf\udce9.gguf'")
+    assert path is not None
+    assert r"caf\udce9.gguf" in path.read_text()
+
+
 @pytest.mark.no_qt_log
 def test_messages_of_qt_are_in_the_report(reports: CrashReports) -> None:
     qWarning("a widget is unhappy")
