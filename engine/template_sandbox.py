@@ -3,8 +3,8 @@
 Jinja's immutable sandbox keeps templates from Python's internals (CVE-2024-34359 was a template
 run without it). On top of that, here: only the filters that chat templates use; a bound on loop
 turns and calls, on time, on the size of every string, number and list with all that is in it;
-nothing of the world but the date. What is too large is refused before it is made, as nothing stops
-what runs in C.
+nothing of the world but the date. What is too large or takes too long is refused before it is made,
+as nothing stops what runs in C.
 """
 
 import json
@@ -16,16 +16,19 @@ from typing import Any
 
 from jinja2 import TemplateError, nodes, pass_context
 from jinja2.exceptions import SecurityError
-from jinja2.ext import Extension, loopcontrols
 from jinja2.runtime import Context, LoopContext, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
-from jinja2.visitor import NodeTransformer
 
-MAX_SOURCE = 1 << 20  # characters of a template; real ones have at most some ten thousand
+from engine.template_tree import EXTENSIONS, bounded, branching
+
+MAX_SOURCE = 1 << 17  # characters of a template; real ones have at most some ten thousand
+MAX_BRANCHING = 1 << 20  # names times branches of a template
 MAX_TEXT = 1 << 24  # characters of any string
-MAX_ITEMS = 1 << 20  # of any list
-MAX_NUMBER_BITS = 128
+MAX_ITEMS = 1 << 17  # of any list, and characters of a text that is taken for one
+MAX_DEPTH = 200  # of lists in lists: what runs in C calls itself for each
+MAX_NUMBER_BITS = 60  # Python tells larger ones apart slowly
+MAX_SEARCH = 1 << 28  # characters times those that are searched, where each may meet each
 MAX_WIDTH = 1000  # of padding, indents and the like, and digits that are rounded to
 PART = 16  # characters of a number and the like, about, and what a list adds to each
 MAX_TURNS = 200_000  # loop turns, calls, and the size of what they give, together
@@ -37,6 +40,14 @@ _FILTERS = frozenset([
     "max", "min", "reject", "rejectattr", "replace", "reverse", "round", "safe", "select",
     "selectattr", "sort", "string", "sum", "title", "tojson", "trim", "unique", "upper",
 ])  # fmt: skip
+
+# Of these, what takes a text apart into characters or words.
+_OF_ITEMS = frozenset([
+    "dictsort", "groupby", "items", "join", "list", "map", "max", "min", "reject", "rejectattr",
+    "select", "selectattr", "sort", "sum", "title", "unique",
+])  # fmt: skip
+_SEARCHES = ("rfind", "rindex", "rpartition", "rsplit", "strip", "lstrip", "rstrip", "trim")
+_NO_METHODS = ("encode", "fromkeys", "maketrans", "striptags", "to_bytes", "translate")
 
 # What padding may take the place of, or begin after.
 _PLACES = "\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
@@ -82,60 +93,11 @@ class TemplateSandbox:
             raise TemplateFailedError(f"it failed ({type(error).__name__}: {error})") from error
 
 
-class _Generation(Extension):
-    """`{% generation %}` marks the assistant's text for training; here it is only its body."""
-
-    tags = {"generation"}  # noqa: RUF012, as jinja declares it
-
-    def parse(self, parser: Any) -> Any:
-        next(parser.stream)
-        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
-
-
 class _OpaqueNamespace(Namespace):
     """Shown without what is in it: that may grow afterwards, and hold the namespace itself."""
 
     def __repr__(self) -> str:
         return "<Namespace>"
-
-
-class _Bounded(NodeTransformer):
-    """Sends what the sandbox does not see through the environment: loops, `~`, lists, compares."""
-
-    def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802
-        self.generic_visit(node)
-        node.iter = _call("turns", node.iter)
-        return node
-
-    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
-        self.generic_visit(node)
-        return _call("joined", *node.nodes)
-
-    def visit_List(self, node: nodes.List) -> nodes.Node:  # noqa: N802
-        return self._checked(node, node.items)
-
-    def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:  # noqa: N802
-        return self._checked(node, node.items) if node.ctx == "load" else node
-
-    def visit_Dict(self, node: nodes.Dict) -> nodes.Node:  # noqa: N802
-        return self._checked(node, [part for pair in node.items for part in (pair.key, pair.value)])
-
-    def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802
-        return self._checked(node, [each.expr for each in node.ops])
-
-    def visit_Test(self, node: nodes.Test) -> nodes.Node:  # noqa: N802
-        return self._checked(node, [*node.args, node.dyn_args] if node.dyn_args else node.args)
-
-    def _checked(self, node: nodes.Expr, parts: list[nodes.Expr]) -> nodes.Node:
-        """With constants it is as small as the source, and no work."""
-        self.generic_visit(node)
-        return (
-            node if all(isinstance(part, nodes.Const) for part in parts) else _call("checked", node)
-        )
-
-
-def _call(name: str, *arguments: nodes.Node) -> nodes.Expr:
-    return nodes.Call(nodes.EnvironmentAttribute(name), list(arguments), [], None, None)
 
 
 class _Environment(ImmutableSandboxedEnvironment):
@@ -145,19 +107,20 @@ class _Environment(ImmutableSandboxedEnvironment):
         super().__init__(
             trim_blocks=True,
             lstrip_blocks=True,
-            extensions=[loopcontrols, _Generation],
+            extensions=EXTENSIONS,
             cache_size=0,
+            optimized=False,  # it begins anew at each level of what is nested
             finalize=self._shown,
         )
-        # What the template's lists hold; kept with them, so that no other gets their id.
-        self._sizes: dict[int, tuple[Any, int]] = {}
+        # What the template's lists hold, and how deep; with them, so that no other gets their id.
+        self._sizes: dict[int, tuple[Any, int, int]] = {}
         self._turns = 0
         self._ends_at = time.monotonic() + MAX_SECONDS
         # Macros, blocks and {% set %} bodies join their parts with `concat`.
         self.concat = self._concat  # type: ignore[method-assign]
         self.globals = {
             "range": self.globals["range"],
-            "dict": dict,
+            "dict": self._dict,
             "namespace": _OpaqueNamespace,
             "raise_exception": _raise_exception,
             "strftime_now": lambda form: now.strftime(_form_checked(str(form))),
@@ -168,8 +131,9 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
-        bounded: nodes.Template = _Bounded().visit(tree)
-        return bounded
+        if branching(tree) > MAX_BRANCHING:
+            raise _RefusedError("more names and branches than can be compiled soon")
+        return bounded(tree)
 
     # Loops and calls.
 
@@ -193,7 +157,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         given = {key: value for key, value in kwargs.items() if key not in _LOCALS}
         # What a macro gets becomes a list there, which nobody else weighs.
         _at_most(sum(self._size(each) for each in (*args, *given.values())))
-        if name in ("encode", "to_bytes", "translate", "maketrans"):
+        if name in _NO_METHODS:
             raise _RefusedError(f"the method {name}")
         if isinstance(owner, str):
             self._check_text(name, (owner, *args), given)
@@ -214,6 +178,7 @@ class _Environment(ImmutableSandboxedEnvironment):
     # Values.
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        self.tick(0)
         if operator == "*":
             for text, times in ((left, right), (right, left)):
                 if isinstance(text, str | list | tuple) and isinstance(times, int):
@@ -265,17 +230,37 @@ class _Environment(ImmutableSandboxedEnvironment):
             return PART
         if id(value) in self._sizes:
             return self._sizes[id(value)][1]
-        if len(value) > MAX_ITEMS:
-            raise _RefusedError(f"a list of {len(value)} items, over {MAX_ITEMS}")
+        _at_most_items(len(value))
         self.tick(len(value) >> 6)
-        size = PART
+        size, depth = PART, 1
         for part in (*value, *value.values()) if isinstance(value, Mapping) else value:
             if isinstance(part, Namespace | LoopContext):  # what it holds can change
                 raise _RefusedError("a namespace in a list")
             size += PART + self._size(part)
+            depth = max(depth, 1 + self._sizes.get(id(part), (part, 0, 0))[2])
         _at_most(size)
-        self._sizes[id(value)] = (value, size)
+        if depth > MAX_DEPTH:
+            raise _RefusedError(f"lists nested more than {MAX_DEPTH} deep")
+        self._sizes[id(value)] = (value, size, depth)
         return size
+
+    def _dict(self, *given: Any, **named: Any) -> dict[Any, Any]:
+        """As dict(), but in time: keys may have been chosen to be slow to tell apart."""
+        made: dict[Any, Any] = {}
+        for each in given:
+            for key, value in each.items() if isinstance(each, Mapping) else each:
+                self.tick(0)
+                made[key] = value
+        return {**made, **named}
+
+    def _taken(self, items: Iterator[Any]) -> list[Any]:
+        """All that a filter gives one by one, in time."""
+        taken: list[Any] = []
+        for item in items:
+            self.tick(0)
+            taken.append(item)
+            _at_most_items(len(taken))
+        return taken
 
     def _bounded(self, name: str, run: Callable[..., Any]) -> Callable[..., Any]:
         passes = getattr(run, "jinja_pass_arg", None)  # context, environment or nothing comes first
@@ -284,6 +269,8 @@ class _Environment(ImmutableSandboxedEnvironment):
             self.tick()
             values = args[1:] if passes is not None else args
             if values and isinstance(values[0], str):
+                if name in _OF_ITEMS:
+                    _at_most_items(len(values[0]))
                 self._check_text(name, values, kwargs)
             elif name == "join" and values:
                 items = list(values[0])
@@ -298,7 +285,9 @@ class _Environment(ImmutableSandboxedEnvironment):
                 kwargs.get("start", (*values, 0, 0)[2]), int | float
             ):
                 raise _RefusedError("a sum of lists")  # copies all again for each
-            return self._weighed(run(*args, **kwargs))
+            made = run(*args, **kwargs)
+            one_by_one = name in (*_OF_ITEMS, "reverse") and isinstance(made, Iterator)
+            return self._weighed(self._taken(made) if one_by_one else made)
 
         if passes is not None:
             bounded.jinja_pass_arg = passes  # type: ignore[attr-defined]
@@ -307,13 +296,16 @@ class _Environment(ImmutableSandboxedEnvironment):
     def _check_text(self, name: str, values: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Refuse a string operation, values[0] being the string, whose result could be huge."""
         text = values[0]
-        others = [*values[1:], *kwargs.values()]
+        others = ["", *values[1:], *kwargs.values()]
         if name == "replace":
             given = {**dict(zip(("old", "new"), values[1:], strict=False)), **kwargs}
             old, new = str(given.get("old", "")), str(given.get("new", ""))
             _at_most(len(text) + text.count(old) * len(new))
         elif name == "join" and len(values) >= 2:
             _at_most(self._size(values[1]) + len(text) * len(values[1]))
+        elif name in _SEARCHES:
+            if len(text) * max(len(each) for each in others if isinstance(each, str)) > MAX_SEARCH:
+                raise _RefusedError("a search for a long text")
         elif name in ("center", "ljust", "rjust", "zfill", "expandtabs", "indent"):
             places = 1 + sum(map(text.count, _PLACES))
             _at_most(len(text) + places * _check_width(name, others))
@@ -369,6 +361,11 @@ def _check_width(name: str, given: Sequence[Any]) -> int:
     if width > MAX_WIDTH:
         raise _RefusedError(f"{name} wider than {MAX_WIDTH}")
     return width
+
+
+def _at_most_items(n: int) -> None:
+    if n > MAX_ITEMS:
+        raise _RefusedError(f"a list of {n} items, over {MAX_ITEMS}")
 
 
 def _at_most(size: int) -> None:

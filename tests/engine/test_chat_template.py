@@ -1,6 +1,7 @@
 # ruff: noqa: E501 -- templates are long lines
 """Chat templates: real ones render; hostile and broken ones give way to the plain one, in time."""
 
+import time
 import tracemalloc
 from datetime import datetime
 
@@ -158,7 +159,7 @@ class Watched(list[object]):
         "{% set b = [a] * 12 %}{% set c = [b] * 12 %}",
         "{% set b = [a, a, a, a, a, a, a] %}{% set c = [b, b, b, b, b, b, b] %}",
         "{% set b = (a, a, a, a, a, a, a) %}{% set c = {1: b, 2: b, 3: b, 4: b, 5: b, 6: b} %}",
-        "{% set b = dict(x=a, y=a, z=a) %}{% set c = dict.fromkeys(range(20), b) %}",
+        "{% set b = dict(x=a, y=a, z=a) %}{% set c = dict({1: b, 2: b}, x=b, y=b, z=b, u=b, v=b) %}",
         "{% set b = namespace(x=a) %}{% set c = [b] * 12 %}",
         "{% macro m() %}{{ kwargs.c }}{% endmacro %}{{ m(*[a] * 99) }}{% set c = a %}",
     ],
@@ -215,6 +216,69 @@ def test_a_result_too_large_is_refused_before_it_is_built(
     finally:
         tracemalloc.stop()
     assert peak < 5 << 20
+
+
+# (2**61 - 1) times anything, which Python's hashes cannot tell apart.
+ALIKE = "range(0, 9223372036854775804, 2305843009213693951)"
+DEEP = "{% set n = namespace(t=1) %}{% for i in range(9000) %}{% set n.t = ((((n.t,),),),) %}{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        # From the right, each character may meet each of what is searched.
+        ("{{ ('a' * 9000000).rfind('ab' ~ 'a' * 4000000) }}", "search"),
+        ("{{ ('a' * 9000000).rindex('ab' ~ 'a' * 4000000) }}", "search"),
+        ("{{ ('a' * 9000000).rsplit('ab' ~ 'a' * 4000000) }}", "search"),
+        ("{{ ('a' * 9000000).rsplit(sep='ab' ~ 'a' * 4000000) }}", "search"),
+        ("{{ ('a' * 9000000).rpartition('ab' ~ 'a' * 4000000) }}", "search"),
+        ("{{ ('a' * 9000000).strip('b' * 4000000 ~ 'a') }}", "search"),
+        ("{{ ('a' * 9000000) | trim('b' * 4000000 ~ 'a') }}", "search"),
+        ("{{ (('<>' * 8000000) | safe).striptags() }}", "striptags"),
+        ("{{ ('ab' * 8000000) | sort }}", "16000000 items"),
+        ("{{ ('a-' * 8000000) | title }}", "16000000 items"),
+        ("{{ ('a' * 16000000) | map(attribute=0) | join }}", "16000000 items"),
+        (
+            "{{ range(99999) | list" + " | map(attribute='x', default='a')" * 90 + " | list }}",
+            "2 s",
+        ),
+        (f"{{{{ {{}}.fromkeys({ALIKE}) }}}}", "too large"),
+        (f"{{{{ {ALIKE} | unique | list }}}}", "too large"),
+        ("{{ dict.fromkeys(range(9)) }}", "undefined|no attribute"),
+        ("{{ {}.fromkeys(range(9)) }}", "the method fromkeys"),
+        # A tuple's hash calls itself for each tuple in it, until the stack is used up.
+        (DEEP + "{{ {n.t: 1} | length }}", "nested more than"),
+        # Texts of 16 million characters each.
+        ("{% set x = 'a' * 16000000 %}" + "{% set y = x[1:] %}" * 99, "turns and calls"),
+    ],
+    ids=range(18),
+)
+def test_what_could_take_for_ever_in_one_call_is_refused_before(source: str, reason: str) -> None:
+    began = time.process_time()
+    with pytest.raises(TemplateFailedError, match=reason):
+        TemplateSandbox(NOW).render(source)
+    assert time.process_time() - began < 6
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ '' " + "| upper" * 190 + " }}",
+        "{{ " + "not " * 90 + "messages }}",
+        "".join(f"{{%set a{n}=1%}}{{%if 1%}}{{%endif%}}" for n in range(4000)),
+    ],
+    ids=range(3),
+)
+def test_compiling_takes_time_in_proportion_to_the_template(source: str) -> None:
+    began = time.process_time()
+    ChatTemplate(source).render(CHAT, NOW)
+    assert time.process_time() - began < 1
+
+
+def test_dictionaries_are_made_of_dictionaries_and_pairs() -> None:
+    assert render("{{ dict({'a': 1}, b=2) | tojson }}") == '{"a": 1, "b": 2}'
+    assert render("{{ dict([('a', 1), ('b', 2)], a=3) | tojson }}") == '{"a": 3, "b": 2}'
+    assert render("{{ {('a', 1): 2}[('a', 1)] }}{{ {2 ** 20 * 4096: 3}[4294967296] }}") == "23"
 
 
 @pytest.mark.parametrize(
