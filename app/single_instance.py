@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QLockFile
+from PySide6.QtCore import QLockFile, QSysInfo
 
 from app.language import tr
 
@@ -28,7 +28,18 @@ class SingleInstance:
         if self._lock.tryLock(0):
             return ""
         if self._lock.error() is QLockFile.LockError.LockFailedError:
-            process, *_ = self._lock.getLockInfo()
+            process, computer, _ = self._lock.getLockInfo()
+            if computer not in ("", QSysInfo.machineHostName()):
+                # Nobody can see from here whether that process is alive.
+                return tr(
+                    "Runahead is already open with the data folder {folder}, on the computer"
+                    " {computer} (process {process}). Close it there. If it is open no more,"
+                    " delete {file}.",
+                    folder=self._folder,
+                    computer=computer,
+                    process=process or "?",
+                    file=self._lock.fileName(),
+                )
             return tr(
                 "Runahead is already open with the data folder {folder} (process {process})."
                 " Use that window, or set RUNAHEAD_HOME to another folder.",

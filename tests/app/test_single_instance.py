@@ -23,6 +23,22 @@ def test_a_second_window_is_told_who_has_the_folder(tmp_path: Path) -> None:
     second.release()
 
 
+def test_a_window_that_died_on_another_computer_is_named_with_the_way_out(tmp_path: Path) -> None:
+    first, second = SingleInstance(tmp_path), SingleInstance(tmp_path)
+    assert first.take() == ""
+    lock = tmp_path / "window.lock"
+    process, app, _, machine, *rest = lock.read_text().split("\n")
+    lines = [process, app, "laptop", machine[::-1], *rest]
+    first.release()
+    lock.write_text("\n".join(lines))
+    why = second.take()
+    assert "on the computer laptop" in why
+    assert f"delete {lock}" in why
+    lock.unlink()
+    assert second.take() == ""
+    second.release()
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
