@@ -68,11 +68,12 @@ def from_disk(data: bytes) -> Records:
     """As from_bytes, without records that nobody can have written: a disk has changed them."""
     records = from_bytes(data)
     begin, end, is_step = records["begin_ns"], records["end_ns"], records["event"] == Event.STEP
+    counts = is_step | (records["event"] == Event.GROUP)  # requests, jobs
     sound = (records["event"] < len(Event)) & (begin > 0) & (end < _MOST_NS)
     sound &= np.where(is_step, end > begin, end >= begin) & (records["step"] >= -1)
     for name in ("layer", "expert"):
         sound &= (records[name] >= -1) & (records[name] < _MOST_OF_ONE_KIND)
-    sound &= ~is_step | ((records["a"] > 0) & (records["a"] < _MOST_OF_ONE_KIND))
+    sound &= ~counts | ((records["a"] > 0) & (records["a"] < _MOST_OF_ONE_KIND))
     return records if sound.all() else records[sound]
 
 

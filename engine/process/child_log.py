@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 import os
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from engine import folders
@@ -27,7 +27,7 @@ class ChildLog:
 
     def __init__(self, name: str):
         folder = folders.logs()
-        stamp = f"{datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}-{next(_numbers)}"
+        stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.getpid()}-{next(_numbers)}"
         self.path = folder / f"{name}-{stamp}.log"
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ def keep_small(handle: int, most_bytes: int = MAX_BYTES) -> None:
 
 
 def _prune(folder: Path, name: str) -> None:
-    """The names begin with the time, so their order is that of age."""
+    """The names begin with the time (UTC), so their order is that of age."""
     files = sorted(folder.glob(f"{name}-*.log"))
     for path in files[: max(0, len(files) - KEPT_FILES + 1)]:
         path.unlink(missing_ok=True)

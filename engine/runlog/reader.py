@@ -1,5 +1,6 @@
 """RunLog: a run log on disk, for reading."""
 
+import contextlib
 from pathlib import Path
 
 import msgspec
@@ -48,12 +49,20 @@ class RunLog:
         return metrics.step_table(self.records())
 
     def marks(self) -> list[Mark]:
-        """Changes while running; a last, half-written line is left out."""
-        path = self.folder / "marks.jsonl"
-        if not path.exists():
+        """Changes while running; what a crash or a disk left of a line is left out."""
+        try:
+            lines = (self.folder / "marks.jsonl").read_bytes().split(b"\n")[:-1]
+        except FileNotFoundError:
             return []
-        lines = path.read_bytes().split(b"\n")[:-1]
-        return [msgspec.json.decode(line, type=Mark) for line in lines]
+        except OSError as error:
+            raise errors.from_os(
+                error, f"The marks of {self.folder.name} cannot be read"
+            ) from error
+        marks = []
+        for line in lines:
+            with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+                marks.append(msgspec.json.decode(line, type=Mark))
+        return marks
 
 
 def run_folders(folder: Path | None = None) -> list[Path]:
@@ -61,5 +70,12 @@ def run_folders(folder: Path | None = None) -> list[Path]:
     runs = folder or folders.run_logs()
     if not runs.is_dir():
         return []
-    logs = [each for each in runs.iterdir() if (each / "meta.json").is_file()]
+    logs = [each for each in runs.iterdir() if _is_log(each)]
     return sorted(logs, key=lambda each: each.name, reverse=True)
+
+
+def _is_log(folder: Path) -> bool:
+    try:
+        return (folder / "meta.json").is_file()
+    except OSError:
+        return False  # nobody may read it

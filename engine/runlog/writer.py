@@ -13,6 +13,7 @@ ignored. When the log is too large, its oldest file goes.
 import contextlib
 import fcntl
 import re
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
@@ -56,9 +57,15 @@ class RunLogWriter:
         runs.mkdir(parents=True, exist_ok=True)
         self.folder = _new_folder(runs, meta)
         self._lock = (self.folder / "lock").open("wb")
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self._write_meta()
-        prune(runs, keep_runs, keep_runs_bytes)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            self._write_meta()
+        except BaseException:  # without meta.json nobody would know it for a log
+            self._lock.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+        with contextlib.suppress(OSError):  # this run's log can be written all the same
+            prune(runs, keep_runs, keep_runs_bytes)
 
     def append(self, records: Records, dropped: int = 0) -> None:
         """Add records; `dropped` is how many were ever lost before they came here."""
@@ -90,11 +97,10 @@ class RunLogWriter:
         if self._lock.closed:
             return
         self._meta = msgspec.structs.replace(self._meta, ended=now_utc())
-        if not self.failure:
-            try:
-                self._write_meta()
-            except OSError as error:
-                self._fail(error)
+        try:  # also after a failure, else the run would look as if it had crashed
+            self._write_meta()
+        except OSError as error:
+            self._fail(error)
         self._close_chunk()
         self._lock.close()
 
@@ -135,7 +141,8 @@ def now_utc() -> str:
 
 def _new_folder(runs: Path, meta: RunMeta) -> Path:
     words = re.sub(r"[^a-z0-9.]+", "-", meta.model.title.lower()).strip("-.")[:40] or "model"
-    base = f"{datetime.now():%Y%m%d-%H%M%S}-{words}"
+    # UTC: their order is that of time, wherever the computer travels.
+    base = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{words}"
     for n in range(1, 1000):
         folder = runs / (base if n == 1 else f"{base}-{n}")
         try:

@@ -1,9 +1,12 @@
 """Run logs survive crashes, stay bounded, name nobody, and export to formats that others read."""
 
 import csv
+import fcntl
 import io
 import json
+import os
 import shutil
+import time
 import types
 from pathlib import Path
 
@@ -19,7 +22,7 @@ from engine.runlog.chrome_trace import write_chrome_trace
 from engine.runlog.export import export, format_of
 from engine.runlog.jsonl import write_jsonl
 from engine.runlog.meta import RunMeta, RunModel
-from engine.runlog.prune import prune
+from engine.runlog.prune import is_running, prune
 from engine.runlog.reader import RunLog, run_folders
 from engine.runlog.steps_csv import write_steps_csv
 from engine.runlog.writer import RunLogWriter
@@ -120,7 +123,9 @@ def test_a_full_disk_ends_the_log_and_not_the_run(
     log.append(numbered(6, 3))
     log.mark(1, "x")
     log.close()
-    assert len(RunLog(log.folder).records()) == 3
+    read = RunLog(log.folder)
+    assert len(read.records()) == 3
+    assert read.meta.ended  # it did not crash
 
 
 class _FullDisk(io.BytesIO):
@@ -161,6 +166,61 @@ def test_old_logs_go_and_running_ones_stay(tmp_path: Path) -> None:
     running._close_chunk()
 
 
+def test_two_who_ask_at_once_whether_a_run_goes_on_do_not_hear_each_other(tmp_path: Path) -> None:
+    log = RunLogWriter(meta(), tmp_path)
+    assert is_running(log.folder)
+    log.close()
+    with (log.folder / "lock").open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_SH)  # as another process does that asks
+        assert not is_running(log.folder)
+
+
+def test_a_log_that_another_process_is_deleting_keeps_no_run_from_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    RunLogWriter(meta("old"), tmp_path).close()
+    stat = Path.stat
+
+    def vanished(path: Path, **options: bool) -> os.stat_result:
+        if path.name == "lock":
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "is_file", lambda path: True)
+    monkeypatch.setattr(Path, "stat", vanished)
+    log = RunLogWriter(meta("new"), tmp_path)
+    log.append(numbered(0, 3))
+    log.close()
+    assert len(RunLog(log.folder).records()) == 3
+
+
+def test_the_newest_log_comes_first_wherever_the_computer_travelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        for title, zone in (("1", "Asia/Tokyo"), ("2", "America/Los_Angeles")):
+            monkeypatch.setenv("TZ", zone)
+            time.tzset()
+            RunLogWriter(meta(title), tmp_path).close()
+        titles = [RunLog(folder).meta.model.title for folder in run_folders(tmp_path)]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert titles == ["2", "1"]
+
+
+def test_a_log_that_cannot_begin_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(writer, "write_atomically", full)
+    with pytest.raises(OSError, match="No space"):
+        RunLogWriter(meta(), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_as_many_logs_are_kept_as_the_options_say(fake: types.ModuleType, model: Path) -> None:
     for _ in range(3):
         with Engine.open(model, EngineOptions(store="memory", keep_runs=2)):
@@ -188,6 +248,20 @@ def test_a_damaged_log_is_named(tmp_path: Path) -> None:
     (tmp_path / "meta.json").write_text("{")
     with pytest.raises(errors.ModelFileError, match=r"meta\.json cannot be read"):
         RunLog(tmp_path)
+
+
+def test_what_a_disk_changed_in_marks_and_groups_is_left_out(log: RunLog, tmp_path: Path) -> None:
+    marks = log.folder / "marks.jsonl"
+    marks.write_bytes(b"\0" * 40 + b"\n[[\n" + marks.read_bytes())
+    assert [mark.text for mark in log.marks()] == ["policy bevy", "policy lockstep-lfu"]
+    (chunk,) = log.folder.glob("events-*.bin")
+    records = trace.from_bytes(chunk.read_bytes()).copy()
+    groups = np.flatnonzero(records["event"] == int(Event.GROUP))
+    records["a"][groups[-3:]] = (0, -1, 1 << 40)
+    chunk.write_bytes(records.tobytes())
+    assert len(log.records()) == len(records) - 3
+    assert len(metrics.group_sizes(log.records())) < 100
+    export(log, tmp_path / "a.png", "png")
 
 
 def test_changes_while_running_are_marked(log: RunLog) -> None:
