@@ -24,14 +24,20 @@ def free_name(settings: Settings, wanted: str) -> str:
 
 def add(settings: Settings, like: SamplingPreset) -> SamplingPreset:
     """A new preset of the same values, whatever the model, under a name of its own."""
-    made = msgspec.structs.replace(like, name=free_name(settings, like.name), by_model=False)
+    made = msgspec.structs.replace(
+        like, name=free_name(settings, like.name), by_model=False, formerly=()
+    )
     settings.set("presets", [*settings.presets, made])
     return made
 
 
 def replace(settings: Settings, name: str, new: SamplingPreset) -> None:
-    """Change a preset of the user, also its name. Raises OptionError."""
-    new = msgspec.structs.replace(new, name=new.name.strip())
+    """Change a preset of the user, also its name: who knows it by the old one finds it.
+
+    Raises OptionError.
+    """
+    old = settings.preset(name)
+    new = msgspec.structs.replace(new, name=new.name.strip(), formerly=old.formerly)
     if is_built_in(name):
         raise OptionError(tr("{name} is built in and stays as it is", name=name))
     if not new.name:
@@ -39,6 +45,8 @@ def replace(settings: Settings, name: str, new: SamplingPreset) -> None:
     if new.name != name and new.name in {preset.name for preset in settings.presets}:
         raise OptionError(tr("There is another preset called {name}", name=new.name))
     changed = [new if preset.name == name else preset for preset in settings.presets]
+    if new.name != name:
+        changed = [_known_as(name, preset, is_it=preset is new) for preset in changed]
     settings.set("presets", changed)
     if settings.get("preset") == name:
         settings.set("preset", new.name)
@@ -49,3 +57,8 @@ def remove(settings: Settings, name: str) -> None:
     settings.set("presets", [preset for preset in settings.presets if preset.name != name])
     if settings.get("preset") == name:
         settings.reset("preset")
+
+
+def _known_as(name: str, preset: SamplingPreset, *, is_it: bool) -> SamplingPreset:
+    others = tuple(each for each in preset.formerly if each not in (name, preset.name))
+    return msgspec.structs.replace(preset, formerly=(*others, name) if is_it else others)

@@ -16,12 +16,14 @@ class SamplingPreset(msgspec.Struct, frozen=True):
     Attributes:
         fixed_seed: The same chat gives the same reply each time; else each reply draws its own.
         by_model: What a model's file recommends takes the place of these values.
+        formerly: Names that it had before, by which chats and tasks may know it.
     """
 
     name: str
     params: SamplingParams
     fixed_seed: bool = False
     by_model: bool = False
+    formerly: tuple[str, ...] = ()
 
     def params_for(self, recommended: RecommendedSampling) -> SamplingParams:
         """The params of this preset for a model that recommends that."""

@@ -81,9 +81,11 @@ class Settings(QObject):
         return (*BUILT_IN, *self._values["presets"])
 
     def preset(self, name: str) -> SamplingPreset:
-        """The preset of that name; where it is gone, the one for new chats, else the first."""
+        """The preset of that name, or once of it; where it is gone, the one for new chats."""
         by_name = {preset.name: preset for preset in self.presets}
-        return by_name.get(name) or by_name.get(self._values["preset"]) or BUILT_IN[0]
+        renamed = (preset for preset in self.presets if name in preset.formerly)
+        found = by_name.get(name) or next(renamed, None)
+        return found or by_name.get(self._values["preset"]) or BUILT_IN[0]
 
     @property
     def cache(self) -> CacheSize:

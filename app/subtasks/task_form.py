@@ -100,7 +100,8 @@ class TaskForm(QWidget):
         self.system.setPlainText(task.system_prompt if task else "")
         self.system.setVisible(bool(task and task.system_prompt))
         self.system_button.setVisible(not self.system.isVisibleTo(self))
-        self.preset.setCurrentText(task.preset if task else str(self._settings.get("preset")))
+        name = task.preset if task else str(self._settings.get("preset"))
+        self.preset.setCurrentText(self._settings.preset(name).name)
         self.at_once.setValue(task.at_once if task else 0)
         self.summarise.setChecked(bool(task and task.summarise))
         self._is_split = bool(task and task.is_split)
@@ -313,7 +314,7 @@ class TaskForm(QWidget):
             chosen = self.preset.currentText()
             self.preset.clear()
             self.preset.addItems([preset.name for preset in self._settings.presets])
-            self.preset.setCurrentText(chosen)
+            self.preset.setCurrentText(self._settings.preset(chosen).name)
 
     def _on_theme_changed(self) -> None:
         self.split_button.setIcon(self._theme.icon("spark", "accent"))

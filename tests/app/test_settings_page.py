@@ -294,6 +294,23 @@ def test_a_renamed_preset_stays_the_one_of_new_chats(settings: Settings) -> None
     settings.close()
 
 
+def test_chats_and_tasks_find_a_preset_that_was_renamed(settings: Settings) -> None:
+    mine = presets.add(settings, GREEDY)
+    for before, after in ((mine.name, "Mine"), ("Mine", "Ours"), ("Ours", "Mine")):
+        named = msgspec.structs.replace(settings.preset(before), name=after, formerly=())
+        presets.replace(settings, before, named)
+        assert settings.preset(before).name == settings.preset(mine.name).name == after
+    assert settings.preset("Ours").name == "Mine"
+    other = presets.add(settings, msgspec.structs.replace(BALANCED, name="Ours"))
+    assert settings.preset("Ours") == other
+    presets.replace(settings, "Ours", msgspec.structs.replace(other, name="Theirs"))
+    assert settings.preset("Ours").name == "Theirs"
+    settings.close()
+    assert Settings(settings.path).preset(mine.name).name == "Mine"
+    presets.remove(settings, "Mine")
+    assert settings.preset(mine.name).name == settings.get("preset")
+
+
 # About.
 
 
