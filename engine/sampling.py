@@ -6,9 +6,10 @@ import msgspec
 
 from engine.errors import InvalidRequestError
 
-# llama.cpp's grammar parser recurses without a bound of its own, and would exhaust the stack.
+# As the native reader's (exec/grammar_check.h), which says all else that is wrong with a grammar:
+# these are told already where one is written down.
 MAX_GRAMMAR_BYTES = 1 << 16
-MAX_GRAMMAR_DEPTH = 256
+MAX_GRAMMAR_DEPTH = 200
 # Literals, character classes and comments of GBNF, in which parentheses stand for themselves.
 _NO_STRUCTURE = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\r\n]*', re.DOTALL)
 
@@ -55,7 +56,10 @@ class SamplingParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _check_grammar(text: str) -> None:
-    n_bytes = len(text.encode())
+    try:
+        n_bytes = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidRequestError("The grammar holds half a character; write it anew") from error
     if n_bytes > MAX_GRAMMAR_BYTES:
         raise InvalidRequestError(
             f"The grammar has {n_bytes} bytes; it may have up to {MAX_GRAMMAR_BYTES}"

@@ -136,7 +136,9 @@ def test_an_empty_stop_string_is_refused() -> None:
 
 def test_a_grammar_that_would_exhaust_the_parsers_stack_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match="deep"):
-        SamplingParams(grammar="root ::= " + "(" * 300 + '"a"' + ")" * 300)
+        SamplingParams(grammar="root ::= " + "(" * 201 + '"a"' + ")" * 201)
+    with pytest.raises(InvalidRequestError, match="half a character"):
+        SamplingParams(grammar='root ::= "\ud800"')
     with pytest.raises(InvalidRequestError, match="deep"):  # a comment ends there
         SamplingParams(grammar="root ::= #\r" + "(" * 300)
     with pytest.raises(InvalidRequestError, match="65537 bytes"):
