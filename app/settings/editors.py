@@ -22,6 +22,7 @@ from engine import sizes
 
 _WIDTH = 260
 _MOST = 2**31 - 1  # of a spin box
+_MOST_DECIMALS = 5
 
 
 class Editor(QWidget):
@@ -109,10 +110,7 @@ class NumberEditor(Editor):
         """See Editor."""
         assert isinstance(value, int | float)
         self.box.blockSignals(True)
-        if isinstance(self.box, QSpinBox):
-            self.box.setValue(int(value))
-        else:
-            self.box.setValue(value)
+        show_number(self.box, value)
         self.box.blockSignals(False)
 
     def _on_changed(self, value: float) -> None:
@@ -266,6 +264,19 @@ class _IgnoreWheel(QObject):
 def ignore_wheel(widget: QWidget) -> None:
     """A page that is scrolled must not change what happens to come under the pointer."""
     widget.installEventFilter(_IgnoreWheel(widget))
+
+
+def show_number(box: QSpinBox | QDoubleSpinBox, value: float) -> None:
+    """Show it as it is, also where it is larger or has more digits than people choose."""
+    if isinstance(box, QSpinBox):
+        whole = min(round(value), _MOST)
+        box.setMaximum(max(box.maximum(), whole))
+        box.setValue(whole)
+    else:
+        digits = f"{value:.{_MOST_DECIMALS}f}".rstrip("0").partition(".")[2]
+        box.setDecimals(max(box.decimals(), len(digits)))
+        box.setMaximum(max(box.maximum(), value))
+        box.setValue(value)
 
 
 def editor_of(option: Option) -> Editor:

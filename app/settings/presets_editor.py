@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.language import tr
 from app.settings import presets
-from app.settings.editors import ignore_wheel
+from app.settings.editors import ignore_wheel, show_number
 from app.settings.option import OptionError
 from app.settings.sampling_preset import SamplingPreset
 from app.settings.settings import Settings
@@ -29,7 +29,6 @@ from app.widgets.icon_button import IconButton
 from app.widgets.labels import label
 from app.widgets.toast import Toast
 from engine.errors import EngineError
-from engine.sampling import SamplingParams
 
 
 class _Field(msgspec.Struct, frozen=True):
@@ -64,6 +63,7 @@ class PresetsEditor(Card):
     def __init__(self, settings: Settings, theme: Theme) -> None:
         super().__init__(tr("Sampling presets"))
         self._settings = settings
+        self._as_shown: dict[str, Any] = {}  # as `_written`, before a person touched it
         self.list = QListWidget()
         self.list.setProperty("kind", "side")
         self.list.setAccessibleName(tr("Sampling presets"))
@@ -165,10 +165,11 @@ class PresetsEditor(Card):
         blockers = [QSignalBlocker(editor) for editor in editors]
         self.name.setText(preset.name)
         for name, spin in self.fields.items():
-            spin.setValue(getattr(preset.params, name))
+            show_number(spin, getattr(preset.params, name))
         self.fixed.setChecked(preset.fixed_seed)
         self.stop.setPlainText("\n".join(preset.params.stop))
         self.grammar.setPlainText(preset.params.grammar)
+        self._as_shown = self._written()
         del blockers
         for editor in editors:
             editor.setEnabled(not fixed)
@@ -202,21 +203,29 @@ class PresetsEditor(Card):
         old = self.chosen
         if presets.is_built_in(old.name):
             return
-        numbers: dict[str, Any] = {name: spin.value() for name, spin in self.fields.items()}
+        written = self._written()
+        # What nobody touched stays as it is, also where a field cannot show all of it.
+        changed = {name: each for name, each in written.items() if each != self._as_shown[name]}
+        if "stop" in changed:
+            changed["stop"] = tuple(filter(None, changed["stop"].split("\n")))
+        if "grammar" in changed:
+            changed["grammar"] = changed["grammar"].strip()
         try:
-            params = SamplingParams(
-                **numbers,
-                seed=old.params.seed,
-                stop=tuple(filter(None, self.stop.toPlainText().split("\n"))),
-                grammar=self.grammar.toPlainText().strip(),
-            )
+            params = msgspec.structs.replace(old.params, **changed)
             new = SamplingPreset(self.name.text(), params, self.fixed.isChecked())
             presets.replace(self._settings, old.name, new)
         except (OptionError, EngineError) as error:
             self.problem.setText(str(error).rstrip(".") + ".")
             self.problem.show()
         else:
+            self._as_shown = written
             self.problem.hide()
+
+    def _written(self) -> dict[str, Any]:
+        """What the fields of SamplingParams have in them, by name."""
+        numbers = {name: spin.value() for name, spin in self.fields.items()}
+        texts = {"stop": self.stop.toPlainText(), "grammar": self.grammar.toPlainText()}
+        return {**numbers, **texts}
 
     def _on_settings_changed(self, name: str) -> None:
         if name != "presets":

@@ -22,13 +22,14 @@ from app.settings.editors import (
 )
 from app.settings.option_row import OptionRow
 from app.settings.options import BY_NAME, OPTIONS
-from app.settings.sampling_preset import BALANCED, BUILT_IN, GREEDY
+from app.settings.sampling_preset import BALANCED, BUILT_IN, GREEDY, SamplingPreset
 from app.settings.settings import Settings
 from app.settings.settings_page import SettingsPage
 from app.settings.shipped import parts
 from app.theme.theme import Theme
 from app.widgets.toast import Toast
 from engine.recommended_sampling import RecommendedSampling
+from engine.sampling import SamplingParams
 
 
 @pytest.fixture
@@ -267,6 +268,22 @@ def test_a_copy_of_the_models_own_preset_has_values_of_its_own(
     assert editor.chosen.name == "Model's own 2"
     recommended = RecommendedSampling(temperature=0.3)
     assert editor.chosen.params_for(recommended).temperature == BALANCED.params.temperature
+
+
+def test_what_nobody_touched_of_a_preset_stays_as_it_is(
+    page: SettingsPage, settings: Settings
+) -> None:
+    params = SamplingParams(
+        temperature=6.125, top_k=5000, min_p=0.005, max_tokens=2**31 - 1, stop=("\nUser:",)
+    )
+    settings.set("presets", [SamplingPreset("Mine", params)])
+    page.show_section("Chats")
+    editor = page.presets
+    editor.choose("Mine")
+    shown = [editor.fields[name].value() for name in ("temperature", "top_k", "min_p")]
+    assert shown == [6.125, 5000, 0.005]
+    editor.fields["top_p"].setValue(0.5)
+    assert settings.preset("Mine").params == msgspec.structs.replace(params, top_p=0.5)
 
 
 def test_a_preset_that_cannot_be_is_told_and_not_saved(
