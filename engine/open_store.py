@@ -1,5 +1,6 @@
 """Where an engine reads its experts from: decided when a model is opened."""
 
+import os
 from pathlib import Path
 
 from engine import errors, native, sizes
@@ -17,8 +18,8 @@ def choose_store(
     """The store, and the pack's path where it is a pack.
 
     In its usual place, a pack that is absent, damaged or of another version is built. Where the
-    disk is too small for it, or an old one cannot be removed, the model file is read in place
-    instead, and a notice says so. A pack that the caller named is never overwritten.
+    disk is too small for it, or nothing can be written or removed there, the model file is read in
+    place instead, and a notice says so. A pack that the caller named is never overwritten.
     """
     if options.store != "pack":
         return options.store, ""
@@ -41,7 +42,18 @@ def choose_store(
             )
             return "gguf", ""
         notices.append(f"The expert pack is built again: {reason}.")
-    lacking = missing_space(path, model)
+    try:
+        lacking = missing_space(path, model)
+        if not os.access(path.parent, os.W_OK):
+            raise errors.StorageError(f"Nothing may be written in {path.parent}")
+    except errors.StorageError as error:
+        if options.pack_path:
+            raise
+        notices.append(
+            f"No expert pack can be built, so the model file is read in place, which is slower."
+            f" {error.message}."
+        )
+        return "gguf", ""
     if not lacking:
         try:
             build_pack(model, path, progress=progress)

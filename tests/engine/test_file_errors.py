@@ -59,6 +59,25 @@ def test_a_stale_pack_that_cannot_be_replaced_means_the_model_file_in_place(
     assert stale.read_text() == "damaged"
 
 
+@pytest.mark.parametrize("made", [True, False])
+def test_without_a_pack_and_a_folder_that_takes_one_the_model_file_is_read_in_place(
+    fake: types.ModuleType, model: Path, home: Path, monkeypatch: pytest.MonkeyPatch, made: bool
+) -> None:
+    home.mkdir(exist_ok=True)
+    if made:
+        (home / "packs").mkdir()
+        access = os.access
+        monkeypatch.setattr(
+            os, "access", lambda path, *mode: "packs" not in str(path) and access(path, *mode)
+        )
+    else:
+        (home / "packs").write_text("a file where the folder should be")
+    with Engine.open(model, EngineOptions(run_log=False)) as engine:
+        assert engine.info.store == "gguf"
+        (notice,) = [event.text for event in engine.poll() if isinstance(event, Notice)]
+    assert "read in place" in notice and str(home / "packs") in notice
+
+
 def test_a_pack_at_an_impossible_place_is_a_sentence_of_each_host(tmp_path: Path) -> None:
     model, place = str(tiny_model("q4_0")), str(tmp_path / ("x" * 300))
     for module, command in (
