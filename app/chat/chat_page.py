@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.chat.chat import Chat
@@ -74,7 +74,7 @@ class ChatPage(QWidget):
         self.tabs.close_asked.connect(self.close_chat)
         self.tabs.current_changed.connect(self._on_current_changed)
         self.panel.changed.connect(self._on_panel_changed)
-        self.panel.closed.connect(self.panel.hide)
+        self.panel.closed.connect(lambda: self._show_panel(False))
         self.chats.streaming_changed.connect(self._on_streaming_changed)
         self._conversations.changed.connect(self._on_conversation_changed)
         self._conversations.removed.connect(self._on_removed)
@@ -168,6 +168,15 @@ class ChatPage(QWidget):
         self._remember()
         super().closeEvent(event)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
+        """There may be more room, or less."""
+        self._arrange()
+        super().resizeEvent(event)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802, Qt's name
+        """What is needed without the panel, which takes the chats' place if need be."""
+        return QSize(self._splitter.minimumSizeHint().width(), super().minimumSizeHint().height())
+
     # What happens.
 
     def _open_again(self) -> None:
@@ -221,7 +230,18 @@ class ChatPage(QWidget):
         self.open_conversation(conversation.id)
 
     def _on_settings_asked(self) -> None:
-        self.panel.setVisible(not self.panel.isVisible())
+        self._show_panel(self.panel.isHidden())
+
+    def _show_panel(self, on: bool) -> None:
+        self.panel.setVisible(on)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Where panel and chats do not fit beside each other, the panel is shown alone."""
+        room = self.width() - self.panel.usual_width
+        alone = not self.panel.isHidden() and room < self._splitter.minimumSizeHint().width()
+        self.panel.set_alone(alone)
+        self._splitter.setVisible(not alone)
 
     def _on_panel_changed(self) -> None:
         if view := self.tabs.current:

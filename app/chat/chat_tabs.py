@@ -3,7 +3,7 @@
 import math
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtGui import QColor, QIcon, QPainter, QPalette, QPixmap, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QTabBar, QToolButton, QVBoxLayout, QWidget
 
 from app.chat.chat_view import ChatView
@@ -182,11 +182,21 @@ class ChatTabs(QWidget):
             self._grid.addWidget(view, place // columns, place % columns)
             view.title.setVisible(len(shown) > 1)
             view.setVisible(True)
-            if conversation_id in self._unseen:
-                self._unseen.discard(conversation_id)
-                self._mark(conversation_id)
+        self._see()
         if current_view := self.current:
             current_view.composer.field.setFocus()
+
+    def _see(self) -> None:
+        """What is shown has been seen."""
+        for conversation_id in list(self._unseen):
+            if self._views[conversation_id].isVisibleTo(self):
+                self._unseen.discard(conversation_id)
+                self._mark(conversation_id)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802, Qt's name
+        """The chats are looked at again, after another page or the settings."""
+        super().showEvent(event)
+        self._see()
 
     def _on_theme_changed(self) -> None:
         palette = self._area.palette()

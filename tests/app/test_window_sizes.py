@@ -90,6 +90,31 @@ def test_beside_the_open_monitor_a_page_in_a_small_window_hides_its_list_or_turn
     assert cut_widgets(window) == []
 
 
+def test_beside_the_open_monitor_in_a_small_window_the_settings_of_a_chat_take_its_place(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    window.resize(860, 600)
+    window.show_page("chats")
+    window.show_dock(True)
+    page = window.pages.chats
+    view, panel, tabs = page.tabs.current, page.panel, page.tabs
+    assert view is not None
+    tabs.set_streaming(view.chat.id, True)
+    view.settings_asked.emit()
+    _wait_until_laid_out(window, qtbot)
+    assert window.width() == 860 and panel.width() == page.width()
+    assert cut_widgets(window) == []
+    assert panel.close_button.isVisible() and not view.isVisible()
+    tabs.set_streaming(view.chat.id, False)
+    index = tabs.ids.index(view.chat.id)
+    assert not tabs.bar.tabIcon(index).isNull()  # it has ended unseen
+    panel.close_button.click()
+    assert view.isVisible() and not panel.isVisible() and tabs.bar.tabIcon(index).isNull()
+    view.settings_asked.emit()
+    window.resize(1400, 600)
+    qtbot.waitUntil(lambda: view.isVisible() and panel.width() == panel.usual_width)
+
+
 def _wait_until_laid_out(window: MainWindow, qtbot: QtBot) -> None:
     for _ in range(40):
         qtbot.wait(30)
