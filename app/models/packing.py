@@ -12,6 +12,7 @@ from app.engine_service import EngineService
 from app.language import tr
 from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
+from app.models.pack_leftovers import remove_leftovers
 from engine import sizes
 from engine.errors import EngineError
 from engine.pack import PackFile, missing_space, pack_path
@@ -70,6 +71,7 @@ class Packing(QObject):
         self._background = Background("packing", self)
         self._looking: dict[str, Task] = {}  # models for whose packs room is looked for
         self._jobs: dict[int, str] = {}  # job -> model
+        self._paths: dict[int, Path] = {}  # job -> pack
         self._meters: dict[int, Meter] = {}
         self._progress: dict[str, PackProgress] = {}  # of every model that is being packed
         service.job_progressed.connect(self._on_progressed)
@@ -89,6 +91,7 @@ class Packing(QObject):
         path = pack_path(model.info)
 
         def lacking(task: Task) -> int:
+            remove_leftovers(path)
             return missing_space(path, model.info)
 
         def looked(lacks: int) -> None:
@@ -122,6 +125,7 @@ class Packing(QObject):
             return
         job = self._service.pack(model.path, path)
         self._jobs[job] = model.id
+        self._paths[job] = path
         self._meters[job] = Meter()
 
     def _end(self, id: str, message: str = "", hint: str = "") -> None:
@@ -141,12 +145,16 @@ class Packing(QObject):
             self._end(id)
 
     def _on_failed(self, job: int, message: str, hint: str, cancelled: bool) -> None:
+        path = self._paths.get(job)
         if (id := self._forget(job)) is not None:
+            if path is not None:  # a process that was killed has cleared nothing up
+                self._background.run(lambda _: remove_leftovers(path))
             self._library.look_at(id)
             self._end(id, "" if cancelled else message, hint)
 
     def _forget(self, job: int) -> str | None:
         self._meters.pop(job, None)
+        self._paths.pop(job, None)
         return self._jobs.pop(job, None)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from app import folders
+from app.models.pack_leftovers import leftovers
 from engine import errors
 from engine.runlog.prune import prune
 
@@ -22,7 +23,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """What lies in the data folder.
 
     Attributes:
-        unused_packs: Packs that no known model uses; part of `packs`.
+        unused_packs: Packs that no known model uses, and unfinished ones; part of `packs`.
         free_bytes: What the disk of the data folder has left.
     """
 
@@ -63,12 +64,10 @@ def measure(packs_in_use: frozenset[Path]) -> Usage:
 
 
 def unused_packs(packs_in_use: frozenset[Path]) -> list[Path]:
-    """Finished packs of models that are not known. One that is being written is not finished."""
-    return [
-        path
-        for path in _files(folders.packs())
-        if path.suffix == ".pack" and path not in packs_in_use
-    ]
+    """Packs of models that are not known, and what unfinished ones have left."""
+    finished = [path for path in _files(folders.packs()) if path.suffix == ".pack"]
+    found = (*finished, *leftovers(folders.packs()))
+    return [path for path in found if path not in packs_in_use]
 
 
 def remove_unused_packs(packs_in_use: frozenset[Path]) -> Freed:

@@ -126,8 +126,8 @@ class StorageView(Card):
             self,
             tr("Delete {n} expert packs?", n=unused.n),
             tr(
-                "They belong to no model in your list and take {size}. Should their model be added"
-                " again, its pack is built again.",
+                "They belong to no model in your list, or to its file as it once was, or were not"
+                " finished, and take {size}. A pack that is wanted again is built again.",
                 size=sizes.show(unused.n_bytes),
             ),
             tr("Delete"),
@@ -188,9 +188,7 @@ class _Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 def _measure(keep_runs: int, keep_runs_bytes: int) -> _Measured:
     library = library_file.load(folders.library())
-    packs = {str(pack_path(model.info)) for model in library.models}
-    packs |= {path for model in library.models for path in model.earlier_packs}
-    in_use = frozenset(Path(path) for path in packs)
+    in_use = frozenset(pack_path(model.info) for model in library.models)
     problem = ""
     if library.notices:  # better keep a pack too many than build 20 GB again
         in_use |= frozenset(storage_usage.unused_packs(in_use))

@@ -13,6 +13,8 @@ from app.models.library import ModelLibrary
 from app.models.packing import Meter, Packing, PackProgress
 from app.models.words import pack_progress_text
 from engine.jobs import JobId, JobProgress
+from engine.model_info import ModelInfo
+from engine.pack import pack_path
 from tests.helpers.fake_jobs import FakeJobs, model_info
 
 
@@ -85,6 +87,32 @@ def test_a_disk_that_is_too_small_is_refused_before_anything_is_written(
     assert "in place" in hint
     assert fake_jobs.calls == []
     assert packing.progress(model.id) is None
+
+
+def test_what_a_killed_packing_has_left_does_not_keep_the_next_from_its_space(
+    qtbot: QtBot,
+    packing: Packing,
+    model: KnownModel,
+    fake_jobs: FakeJobs,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pack = pack_path(model.info)
+    pack.parent.mkdir(parents=True)
+    left, other = pack.with_name(f"{pack.name}.tmp-1-0"), pack.with_name("other.pack.tmp-1-0")
+    for path in (left, other):
+        path.write_bytes(bytes(1000))
+
+    def lacks(path: Path, info: ModelInfo) -> int:
+        return 1000 * left.exists()
+
+    monkeypatch.setattr(packing_module, "missing_space", lacks)
+    fake_jobs.held = True
+    packing.start(model)
+    qtbot.waitUntil(lambda: len(fake_jobs.calls) == 1)
+    left.write_bytes(bytes(1000))
+    packing.cancel(model.id)
+    qtbot.waitUntil(lambda: not left.exists())
+    assert other.exists()
 
 
 def test_a_cancelled_pack_is_no_failure(

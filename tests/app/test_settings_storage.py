@@ -1,8 +1,10 @@
 """The settings page tells what files take, and deletes what is of no use any more, when asked."""
 
+import fcntl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
@@ -54,19 +56,25 @@ def test_storage_tells_sizes_and_deletes_packs_that_no_known_model_uses(
 ) -> None:
     info = inspect_model(tiny_model())
     model = known_model("1", 0.0, info)
+    earlier = files("packs/tiny-0123456789abcdee.pack", 8192)
+    model = msgspec.structs.replace(model, earlier_packs=(str(earlier),))
     library_file.save(folders.library(), [model])
     used = files(f"packs/{pack_path(info).name}", 40_960)
     unused = files("packs/gone-0123456789abcdef.pack", 81_920)
-    half = files("packs/.gone-x", 4096)
+    half, left = (files(f"packs/{pack_path(info).name}.tmp-1-{n}", 4096) for n in range(2))
+    writer = half.open("rb")
+    fcntl.flock(writer, fcntl.LOCK_EX)
     page.show_section("Storage")
     view = page.storage
     qtbot.waitUntil(view.packs_button.isEnabled)
-    assert "81.9 kB" in view.packs_button.text()
-    assert view.sizes["packs"].text() == "127 kB"
+    assert view.packs_button.text() == "Delete 3 unused (94.2 kB)"
+    assert view.sizes["packs"].text() == "139 kB"
     view.packs_button.click()
     press(qtbot, page, "Delete")
     qtbot.waitUntil(lambda: not view.packs_button.isEnabled())
-    assert used.exists() and half.exists() and not unused.exists()
+    assert used.exists() and half.exists()
+    assert not any(path.exists() for path in (unused, earlier, left))
+    writer.close()
 
 
 def test_packs_are_kept_when_the_list_of_models_cannot_be_read(
