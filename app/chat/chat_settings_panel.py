@@ -8,8 +8,8 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
-    QFormLayout,
     QFrame,
+    QGridLayout,
     QHBoxLayout,
     QInputDialog,
     QPlainTextEdit,
@@ -34,6 +34,9 @@ from app.widgets.labels import label
 from engine.engine_state import EngineState
 
 PAUSE_MS = 400
+_WIDTH, _MOST_WIDTH, _ANY_WIDTH = 300, 450, 16_777_215  # the last is Qt's
+_DECIMALS, _MOST_DECIMALS = 2, 5
+_MOST_WHOLE = 2**31 - 1  # that a box can show
 # name, label, what it does, decimals (0: whole), low, high, step
 _FIELDS = (
     ("temperature", "Temperature", "0 always takes the likeliest word", 2, 0, 5, 0.05),
@@ -50,7 +53,7 @@ _FIELDS = (
         0.05,
     ),
     ("max_tokens", "Most tokens", "Longest reply", 0, 1, 1_000_000, 128),
-    ("seed", "Seed", "Where the random numbers begin", 0, 0, 2**31 - 1, 1),
+    ("seed", "Seed", "Where the random numbers begin", 0, 0, _MOST_WHOLE, 1),
 )
 
 
@@ -68,7 +71,8 @@ class ChatSettingsPanel(QFrame):
     def __init__(self, settings: Settings, theme: Theme, parent: QWidget | None = None):
         super().__init__(parent)
         self.setProperty("kind", "panel")
-        follow_font(self, lambda: self.setFixedWidth(min(450, scaled(self, 300))))
+        self._is_alone = False
+        follow_font(self, self._fit_width)
         self._settings = settings
         self._chat: Chat | None = None
         self._shown = settings.preset("")
@@ -98,18 +102,18 @@ class ChatSettingsPanel(QFrame):
         settings.changed.connect(self._on_setting_changed)
 
     def _lay_out(self) -> None:
-        form = QFormLayout()
+        form = QGridLayout()  # a form would not stand names beside the middle of their boxes
         form.setSpacing(SPACE_S)
-        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
-        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        for name, text, tip, decimals, low, high, step in _FIELDS:
+        form.setColumnStretch(1, 1)
+        for row, (name, text, tip, decimals, low, high, step) in enumerate(_FIELDS):
             box = _spin_box(decimals, low, high, step)
             box.setToolTip(tr(tip))
             box.setAccessibleName(tr(text))
             box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             box.valueChanged.connect(partial(self._on_value_changed, name))
             self.fields[name] = box
-            form.addRow(label(tr(text)), box)
+            form.addWidget(label(tr(text)), row, 0)
+            form.addWidget(box, row, 1)
         inner = QWidget()
         inner.setProperty("scrolled", "true")
         column = QVBoxLayout(inner)
@@ -137,6 +141,20 @@ class ChatSettingsPanel(QFrame):
         whole.setSpacing(0)
         whole.addLayout(head)
         whole.addWidget(area, 1)
+
+    @property
+    def usual_width(self) -> int:
+        """Beside the chats."""
+        return min(_MOST_WIDTH, scaled(self, _WIDTH))
+
+    def set_alone(self, on: bool) -> None:
+        """Have all of the page, where there is no room for the chats beside."""
+        self._is_alone = on
+        self._fit_width()
+
+    def _fit_width(self) -> None:
+        self.setMinimumWidth(0 if self._is_alone else self.usual_width)
+        self.setMaximumWidth(_ANY_WIDTH if self._is_alone else self.usual_width)
 
     def set_chat(self, chat: Chat | None) -> None:
         """Show another chat's settings."""
@@ -172,9 +190,11 @@ class ChatSettingsPanel(QFrame):
         self.presets.addItems([each.name for each in self._settings.presets])
         if is_own(conversation.preset):
             self.presets.addItem(preset.name)
-        self.presets.setCurrentText(preset.name)
+            self.presets.setCurrentIndex(self.presets.count() - 1)
+        else:
+            self.presets.setCurrentText(preset.name)
         for name, box in self.fields.items():
-            box.setValue(getattr(preset.params, name))
+            _show(box, getattr(preset.params, name))
         self.fixed_seed.setChecked(preset.fixed_seed)
         self.fields["seed"].setEnabled(preset.fixed_seed)
         self._is_filling = False
@@ -242,6 +262,19 @@ class ChatSettingsPanel(QFrame):
     def _on_setting_changed(self, name: str) -> None:
         if name in ("presets", "preset"):
             self._fill()
+
+
+def _show(box: QSpinBox | QDoubleSpinBox, value: float) -> None:
+    """Show a value as it is, also one that has more digits than people choose, or is larger."""
+    if isinstance(box, QSpinBox):
+        whole = min(round(value), _MOST_WHOLE)
+        box.setMaximum(max(box.maximum(), whole))
+        box.setValue(whole)
+    else:
+        digits = f"{value:.{_MOST_DECIMALS}f}".rstrip("0").partition(".")[2]
+        box.setDecimals(max(_DECIMALS, len(digits)))
+        box.setMaximum(max(box.maximum(), value))
+        box.setValue(value)
 
 
 def _spin_box(decimals: int, low: float, high: float, step: float) -> QSpinBox | QDoubleSpinBox:

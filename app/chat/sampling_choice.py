@@ -13,12 +13,7 @@ from engine.errors import InvalidRequestError
 
 def chosen(settings: Settings, preset: str) -> SamplingPreset:
     """The preset that is meant; what cannot be read, or is gone, is the one for new chats."""
-    if preset.startswith("{"):
-        try:
-            return msgspec.json.decode(preset, type=SamplingPreset)
-        except (msgspec.DecodeError, InvalidRequestError, ValueError):
-            preset = ""
-    return settings.preset(preset)
+    return _own(preset) or settings.preset(preset)
 
 
 def own_values(preset: SamplingPreset) -> str:
@@ -28,4 +23,13 @@ def own_values(preset: SamplingPreset) -> str:
 
 def is_own(preset: str) -> bool:
     """Whether a conversation has values of its own."""
-    return preset.startswith("{")
+    return _own(preset) is not None
+
+
+def _own(preset: str) -> SamplingPreset | None:
+    if not preset.startswith("{"):
+        return None
+    try:
+        return msgspec.json.decode(preset, type=SamplingPreset)
+    except (msgspec.DecodeError, InvalidRequestError, ValueError):
+        return None  # a name may begin so, too

@@ -1,0 +1,36 @@
+"""The settings of a chat show what is set."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from app.chat.chat_page import ChatPage
+from app.chat.sampling_choice import chosen
+from app.settings.sampling_preset import SamplingPreset
+from app.settings.settings import Settings
+from engine.sampling import SamplingParams
+from tests.helpers.chat_pages import current
+
+
+@pytest.fixture
+def page(make_chat_page: Callable[[], ChatPage]) -> ChatPage:
+    return make_chat_page()
+
+
+def test_values_are_shown_as_they_are(page: ChatPage, settings: Settings) -> None:
+    """Also what has many digits, is large, or is called as nobody expects."""
+    odd = SamplingParams(
+        min_p=0.005, temperature=0.125, top_k=5000, repeat_penalty=4, seed=2**32 - 1
+    )
+    settings.set("presets", [SamplingPreset("{Odd}", odd), SamplingPreset("Own values", odd)])
+    panel, chat = page.panel, current(page).chat
+    chat.conversations.update(chat.id, preset="{Odd}")
+    panel.set_chat(chat)
+    shown = {name: field.value() for name, field in panel.fields.items()}
+    assert (shown["min_p"], shown["temperature"], shown["top_k"]) == (0.005, 0.125, 5000)
+    assert shown["repeat_penalty"] == 4 and panel.presets.currentText() == "{Odd}"
+    panel.fields["top_p"].setValue(0.5)
+    assert panel.presets.currentIndex() == panel.presets.count() - 1
+    kept = chosen(settings, chat.conversation.preset).params
+    assert kept == msgspec.structs.replace(odd, top_p=0.5)
