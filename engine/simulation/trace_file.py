@@ -71,7 +71,7 @@ def read(path: Path) -> tuple[Meta, Arrays]:
         raise errors.from_os(error, f"The routing trace {path} cannot be read") from error
     try:
         meta = msgspec.json.decode(arrays.pop("meta").tobytes(), type=Meta)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         refuse(path, f"has a damaged field 'meta': {error}")
     if meta.format != FORMAT or meta.version != VERSION:
         refuse(path, f"is {meta.format[:60]!r} of version {meta.version}, not {VERSION}")
@@ -101,6 +101,8 @@ def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
         name = info.filename.removesuffix(".npy")
         if name not in DTYPES or name in members:
             refuse(path, f"holds {info.filename[:60]!r}, which a routing trace has not, or once")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            refuse(path, f"has a field {name!r} that is compressed in an unknown way")
         members[name] = info
     for name in ("meta", "experts"):
         if name not in members:

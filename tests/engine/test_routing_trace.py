@@ -210,6 +210,18 @@ def test_what_grows_without_end_is_not_unpacked(saved: Path) -> None:
     assert "claims to grow" in refusal(write(saved, members))
 
 
+def test_other_compressions_and_nested_meta_are_refused(saved: Path) -> None:
+    members = members_of(saved)
+    with zipfile.ZipFile(saved, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("experts.npy", members["experts.npy"])
+    damaged = bytearray(saved.read_bytes())
+    damaged[saved.read_bytes().index(b"experts.npy") + 15] ^= 255
+    saved.write_bytes(damaged)
+    assert "compressed in an unknown way" in refusal(saved)
+    deep = npy(np.frombuffer(b'{"x":' + b"[" * 5000, dtype=np.uint8))
+    assert "damaged field 'meta'" in refusal(write(saved, {**members, "meta.npy": deep}))
+
+
 def test_other_files_are_refused(saved: Path, tmp_path: Path) -> None:
     members = members_of(saved)
     other = tmp_path / "other.npz"
