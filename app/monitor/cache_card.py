@@ -83,6 +83,7 @@ class CacheCard(Card):
         self.reason.hide()
         self._used = 0
         if info is None:
+            self._wanted = None
             self.size_label.setText("")
             self.result.setText(tr("No model is loaded."))
             return

@@ -1,0 +1,42 @@
+"""The cache's slider over one engine after another."""
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.engine_service import EngineService
+from app.models.library import ModelLibrary
+from app.monitor import cache_card
+from app.monitor.cache_card import CacheCard
+from app.settings.settings import Settings
+from app.theme.theme import Theme
+from engine.cache_size import CacheSize
+from tests.helpers.fake_client import EXPERTS_BYTES, FakeClient
+
+
+def test_what_was_asked_of_an_engine_that_died_is_not_waited_for(
+    qtbot: QtBot,
+    service: EngineService,
+    library: ModelLibrary,
+    settings: Settings,
+    theme: Theme,
+    fake_client: FakeClient,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cache_card, "SEND_MS", 600)
+    fake_client.become_ready()
+    card = CacheCard(service, library, settings, theme)
+    qtbot.addWidget(card)
+    service.state_changed.connect(
+        lambda state: card.show_engine(state.info if state.phase == "ready" else None)
+    )
+    card.slider.asked.emit(0.7 * EXPERTS_BYTES)
+    fake_client.crash()
+    qtbot.waitUntil(lambda: not card.slider.isEnabled())
+    qtbot.waitUntil(lambda: not card._send.isActive())
+    service.restart()
+    qtbot.waitUntil(card.slider.isEnabled)
+    service.set_cache_size(CacheSize(fraction=0.5))
+    with qtbot.waitSignal(service.cache_changed):
+        pass
+    assert card.slider.n_bytes == pytest.approx(0.5 * EXPERTS_BYTES, rel=0.02)
+    assert "50%" in card.size_label.text()
