@@ -50,7 +50,7 @@ def run_limited(job: Job, home: Home, limit_bytes: int, timeout_s: float) -> Lim
     check_available(limit_bytes)
     with MemoryLimit(home, limit_bytes) as limit:
         child = subprocess.Popen(
-            [sys.executable, "-m", "engine.rival.child", str(limit.entrance)],
+            [sys.executable, "-P", "-m", "engine.rival.child", str(limit.entrance)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -173,6 +173,16 @@ def test_a_child_that_linux_killed_is_told_from_others(
     assert not any(made.exists() for made in tree.made)
 
 
+@pytest.mark.parametrize("tree", [1], indirect=True)
+def test_a_module_of_the_folder_where_the_command_runs_is_none_of_ours(
+    tree: FakeCgroups, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "msgspec.py").write_text("raise SystemExit('another one')")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RunFailedError, match=r"llama.cpp cannot load .*absent.gguf"):
+        run_limited(llama_job(tmp_path / "absent.gguf"), choose_home(homes(tree.proc)), MB, 60)
+
+
 def test_a_child_that_takes_too_long_is_ended(real_home: Home) -> None:
     with pytest.raises(RunFailedError, match="did not end within 0 seconds"):
         run_limited(llama_job(tiny_model()), real_home, 256 * MB, 0)
