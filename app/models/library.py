@@ -58,6 +58,7 @@ class ModelLibrary(QObject):
         self._looking = Background("library-look", self)
         self._saving = Background("library-save", self)
         self._save_queued = False
+        self._unsaved = False  # the last write has failed; its thread says so
 
     # What is known.
 
@@ -174,8 +175,10 @@ class ModelLibrary(QObject):
         self._looking.run(work, done, failed)
 
     def close(self) -> None:
-        """Save what is not saved yet; no thread is left."""
+        """Save what is not saved yet, also what could not be; no thread is left."""
         self._looking.close()
+        if self._unsaved:
+            self._save()
         self._saving.close(finish=True)
 
     def _take(self, model: KnownModel, state: ModelState) -> None:
@@ -198,8 +201,10 @@ class ModelLibrary(QObject):
 
     def _write(self, task: Task) -> None:
         self._save_queued = False  # what changes from here on needs another write
+        self._unsaved = True
         library_file.save(self.path, list(self._models.values()), self._keep_as)
         self._keep_as = None
+        self._unsaved = False
 
     def _on_not_saved(self, error: Exception) -> None:
         self.failed.emit(tr("The list of models cannot be saved: {why}", why=sentence(error)))
