@@ -15,7 +15,7 @@ from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
 from app.models.loading import Loading
 from app.models.packing import Packing
-from app.models.shards import check_files, is_folder
+from app.models.shards import check_files, is_folder, is_link
 from app.settings.settings import Settings
 from app.widgets.ask import ask
 from app.widgets.ask_file import ask_files
@@ -139,7 +139,7 @@ class ModelActions(Loading):
         ask(
             self._window,
             tr("Delete {title}?", title=model.title),
-            what + " " + tr("Their space is free again when the trash is emptied."),
+            f"{what} {_what_that_frees(files)}",
             tr("Move to trash"),
             lambda with_pack: self._trash(model, Path(pack.path) if with_pack else None),
             option=pack_too if pack.kind != "none" else "",
@@ -174,6 +174,16 @@ class ModelActions(Loading):
             self._library.look_at(model.id)
 
         self._library.work(lambda _: work(), done, failed)
+
+
+def _what_that_frees(files: list[Path]) -> str:
+    link = next((path for path in files if is_link(path)), None)
+    if link is None:
+        return tr("Their space is free again when the trash is emptied.")
+    return tr(
+        "{name} is a link: the file that it leads to stays where it is, and keeps its space.",
+        name=link.name,
+    )
 
 
 def _existing_folder(path: Path) -> Path:

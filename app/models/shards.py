@@ -45,6 +45,13 @@ def is_folder(path: Path) -> bool:
     return False
 
 
+def is_link(path: Path) -> bool:
+    """Whether it leads to a file elsewhere, as in the folders of Hugging Face's tools."""
+    with contextlib.suppress(OSError):
+        return path.is_symlink()
+    return False
+
+
 def check_files(path: Path) -> Path:
     """The model's first file, when all of them are there. Raises an EngineError that names them."""
     if path.suffix.lower() != ".gguf":

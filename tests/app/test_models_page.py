@@ -268,6 +268,12 @@ def test_deleting_asks_says_what_is_freed_and_takes_the_pack_along(
 ) -> None:
     trashed: list[Path] = []
     monkeypatch.setattr(disposal, "move_to_trash", trashed.extend)
+    model.path.rename(model.path.with_name("blob"))
+    model.path.symlink_to("blob")
+    page.model_actions.trash(model)
+    assert "a link: the file that it leads to stays" in box(page, qtbot).informativeText()
+    answer(box(page, qtbot), "Cancel")
+    model.path.with_name("blob").replace(model.path)
     pack = pack_path(model.info)
     pack.parent.mkdir(parents=True)
     pack.write_bytes(bytes(1000))
