@@ -18,8 +18,9 @@ from app.chat.chats import Chats
 from app.chat.conversation_delegate import ConversationDelegate
 from app.chat.conversation_model import ID_ROLE, MESSAGE_ROLE, ConversationModel
 from app.chat.export import as_markdown, file_name
-from app.data.conversation import SearchHit
+from app.data.conversation import Message, SearchHit
 from app.data.conversations import Conversations
+from app.data.data_error import DataError
 from app.language import tr
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_M, SPACE_S, Theme
@@ -28,6 +29,7 @@ from app.widgets.icon_button import IconButton
 from app.widgets.labels import label, set_kind
 from app.widgets.search_field import SearchField
 from app.widgets.toast import Toast
+from engine.atomic_file import write_atomically
 
 
 class ConversationList(QFrame):
@@ -115,7 +117,9 @@ class ConversationList(QFrame):
 
     def duplicate(self, conversation_id: str) -> None:
         """Make a copy and show it."""
-        path = self._conversations.path(conversation_id)
+        path = self._path(conversation_id)
+        if path is None:
+            return
         source = self._conversations.get(conversation_id)
         if path:
             copy = self._conversations.branch(path[-1].id)
@@ -143,16 +147,26 @@ class ConversationList(QFrame):
 
     def export(self, conversation_id: str, file: Path) -> None:
         """Write it as Markdown; says what is wrong when that fails."""
-        conversation = self._conversations.get(conversation_id)
-        text = as_markdown(conversation, self._conversations.path(conversation_id))
+        path = self._path(conversation_id)
+        if path is None:
+            return
+        text = as_markdown(self._conversations.get(conversation_id), path)
         try:
-            file.write_text(text, encoding="utf-8")
+            write_atomically(file, text.encode())  # what was there is lost by no full disk
         except OSError as error:
             Toast.show_over(
                 self, tr("{file} cannot be written: {why}", file=file, why=error.strerror)
             )
         else:
             Toast.show_over(self, tr("Saved as {file}", file=file))
+
+    def _path(self, conversation_id: str) -> list[Message] | None:
+        """Its messages; None, and told, when they cannot be read."""
+        try:
+            return self._conversations.path(conversation_id)
+        except DataError as error:
+            self._conversations.failed.emit(str(error))
+            return None
 
     def _ask_to_export(self, conversation_id: str) -> None:
         title = self._conversations.get(conversation_id).title

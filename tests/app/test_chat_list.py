@@ -1,7 +1,10 @@
 """The list of all chats, and what a search has found among them."""
 
+import errno
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -12,6 +15,8 @@ from app.chat.chat_page import ChatPage
 from app.chat.conversation_model import HEADER_ROLE
 from app.data.conversation import Conversation
 from app.data.conversations import Conversations
+from app.data.data_error import damaged
+from app.widgets.toast import Toast
 
 
 @pytest.fixture
@@ -75,3 +80,35 @@ def test_the_newest_chat_moves_to_today_when_it_is_used_again(
         model.index(n).data() for n in range(model.rowCount()) if model.index(n).data(HEADER_ROLE)
     ]
     assert headings == ["Today", "Yesterday"]
+
+
+def test_an_export_that_fails_leaves_what_was_there(
+    page: ChatPage, conversations: Conversations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    made = conversations.create(title="Baking bread")
+    file = tmp_path / "chat.md"
+    file.write_text("What was exported before")
+    monkeypatch.setattr(os, "fsync", full)
+    page.list.export(made.id, file)
+    assert file.read_text() == "What was exported before"
+    toast = page.findChild(Toast)
+    assert toast is not None and "No space left" in toast.text.text()
+
+
+def test_a_damaged_chat_that_is_to_be_copied_or_exported_is_told(
+    page: ChatPage, conversations: Conversations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged_path(conversation_id: str) -> None:
+        raise damaged(conversations.store.path, "torn")
+
+    told: list[str] = []
+    conversations.failed.connect(told.append)
+    made = conversations.create(title="Baking bread")
+    monkeypatch.setattr(conversations, "path", damaged_path)
+    page.list.duplicate(made.id)
+    page.list.export(made.id, tmp_path / "chat.md")
+    assert len(told) == 2 and all("torn" in each for each in told)
+    assert list(tmp_path.glob("*.md")) == []
