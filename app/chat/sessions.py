@@ -24,6 +24,7 @@ class Sessions(QObject):
         self._service = service
         self._sessions: OrderedDict[str, tuple[SessionId, float]] = OrderedDict()
         self._busy: set[str] = set()
+        self._unwanted: set[str] = set()  # busy ones that go when their request ends
         service.state_changed.connect(self._on_state_changed)
         self._timer = QTimer(self)
         self._timer.setInterval(LOOK_EVERY_MS)
@@ -42,6 +43,7 @@ class Sessions(QObject):
             if len(self._sessions) >= most:
                 return NO_SESSION
             self._sessions[conversation] = (self._service.open_session(), 0.0)
+        self._unwanted.discard(conversation)
         session, _ = self._sessions[conversation]
         self._sessions[conversation] = (session, time.monotonic())
         self._sessions.move_to_end(conversation)
@@ -51,13 +53,18 @@ class Sessions(QObject):
     def give_back(self, conversation: str) -> None:
         """Its request has ended."""
         self._busy.discard(conversation)
-        if conversation in self._sessions:
+        if conversation in self._unwanted:
+            self.drop(conversation)
+        elif conversation in self._sessions:
             session, _ = self._sessions[conversation]
             self._sessions[conversation] = (session, time.monotonic())
 
     def drop(self, conversation: str) -> None:
         """What it holds is of no use any more: another branch is shown, or the chat is gone."""
-        if conversation in self._sessions and conversation not in self._busy:
+        if conversation in self._busy:
+            self._unwanted.add(conversation)
+        elif conversation in self._sessions:
+            self._unwanted.discard(conversation)
             session, _ = self._sessions.pop(conversation)
             self._service.close_session(session)
 
@@ -70,10 +77,11 @@ class Sessions(QObject):
     def _on_looked(self) -> None:
         now = time.monotonic()
         for conversation, (_, used) in list(self._sessions.items()):
-            if now - used > IDLE_S:
+            if now - used > IDLE_S and conversation not in self._busy:
                 self.drop(conversation)
 
     def _on_state_changed(self, state: EngineState) -> None:
         if state.phase != "ready":  # the engine's sessions went with it
             self._sessions.clear()
             self._busy.clear()
+            self._unwanted.clear()

@@ -254,6 +254,17 @@ def test_another_branch_gets_a_session_of_its_own(
     assert ("close_session", used[1]) in fake_client.calls
 
 
+def test_a_chat_deleted_while_it_streams_gives_its_memory_back_when_that_has_ended(
+    qtbot: QtBot, chats: Chats, chat: Chat, fake_client: FakeClient
+) -> None:
+    fake_client.held = True
+    chat.send("Hello?")
+    qtbot.waitUntil(lambda: bool(fake_client.active), timeout=5000)
+    chats.conversations.remove(chat.id)
+    qtbot.waitUntil(lambda: len(chats.sessions) == 0, timeout=5000)
+    assert [call[0] for call in fake_client.calls][-1] == "close_session"
+
+
 def test_sessions_are_as_many_as_the_engine_computes_at_once(
     qtbot: QtBot, chats: Chats, conversations: Conversations, fake_client: FakeClient
 ) -> None:
