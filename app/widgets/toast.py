@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XL
-from app.widgets.labels import label
+from app.widgets.labels import ElidedLabel
 
 SHOWN_MS = 6000
 
@@ -19,7 +19,7 @@ class Toast(QFrame):
         self._over = over
         self.setObjectName("toast")
         self._action: Callable[[], object] | None = None
-        self.text = label(wrap=False)
+        self.text = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)  # a reason stands at the end
         self.button = QPushButton()
         self.button.clicked.connect(self._on_acted)
         row = QHBoxLayout(self)

@@ -72,6 +72,21 @@ def test_a_toast_can_be_undone_once_and_a_newer_takes_its_place(qtbot: QtBot, th
     qtbot.waitUntil(lambda: not toast.isVisible())
 
 
+def test_a_toast_with_a_long_path_shows_how_it_ends(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(500, 300)
+    window.show()
+    path = "folder/" * 40
+    toast = Toast.show_over(window, f"{path} cannot be written: no space left", "Undo")
+    assert window.rect().contains(toast.geometry())
+    assert (
+        toast.text.minimumSizeHint().width() <= toast.text.width() < toast.text.sizeHint().width()
+    )
+    assert toast.button.width() >= toast.button.minimumSizeHint().width()
+    qtbot.waitUntil(lambda: toast.text.toolTip() == toast.text.text())
+
+
 def test_a_banner_acts_once_and_can_be_closed(qtbot: QtBot, theme: Theme) -> None:
     banner = Banner(theme)
     qtbot.addWidget(banner)
