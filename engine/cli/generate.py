@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from engine import errors, metrics
 from engine.cli.arguments import (
@@ -26,6 +25,7 @@ from engine.model_info import ModelInfo, inspect_model
 from engine.options import MAX_REQUESTS, EngineOptions, usual_context
 from engine.request import Message, Request
 from engine.sampling import SamplingParams
+from engine.steps_so_far import StepsSoFar
 
 DEFAULTS = SamplingParams()
 # name, type, metavar
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
             Reply(engine.submit(_request(args, engine, prompt, each)), prompt)
             for prompt, each in zip(prompts, params, strict=True)
         ]
-        records = []
+        measured = StepsSoFar()
         view = nullcontext() if args.json else view_of(replies)
 
         def on_event(event: Event) -> None:
@@ -118,9 +118,8 @@ def run(args: argparse.Namespace) -> int:
 
         running = Replies(engine, replies, on_event)
         with view as shown:
-            running.run(lambda: records.append(engine.drain_events()))
-        steps = metrics.step_table(np.concatenate(records))
-        _show_end(args, engine, replies, metrics.summarise(steps))
+            running.run(lambda: measured.take(engine.drain_events()))
+        _show_end(args, engine, replies, metrics.summarise(measured.steps()))
     if failures := running.failures():
         raise errors.EngineError(f"{len(failures)} of {len(replies)} replies failed: {failures[0]}")
     return 0

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from engine import metrics, trace
 from engine.intervals import Intervals
+from engine.steps_so_far import StepsSoFar
 from engine.trace import Event
+from tests.helpers.made_up_records import MadeUpRecords
 
 
 def records(*rows: dict[str, int]) -> trace.Records:
@@ -155,3 +157,21 @@ def test_intervals_are_sorted_and_disjoint(found: list[tuple[int, int]]) -> None
     union = Intervals(begins, ends)
     assert np.all(union.begins < union.ends)
     assert np.all(union.ends[:-1] < union.begins[1:])
+
+
+def test_steps_are_the_same_when_measured_as_they_come_and_little_is_kept_of_them() -> None:
+    made = MadeUpRecords()
+    pieces = [made.next_step([0, 1, 2]) for _ in range(60)]
+    so_far = StepsSoFar(piece_records=2000)
+    for n, piece in enumerate(pieces):
+        # The readers' records come a little late.
+        is_read = np.isin(piece["event"], [int(Event.FETCH), int(Event.PREFETCH)])
+        before = pieces[n - 1]
+        late = np.isin(before["event"], [int(Event.FETCH), int(Event.PREFETCH)]) & (n > 0)
+        so_far.take(np.concatenate([before[late], piece[~is_read]]))
+        assert so_far._n_open < 4000
+    last = pieces[-1]
+    so_far.take(last[np.isin(last["event"], [int(Event.FETCH), int(Event.PREFETCH)])])
+    whole = metrics.step_table(np.concatenate(pieces))
+    np.testing.assert_array_equal(so_far.steps(), whole)
+    assert len(StepsSoFar().steps()) == 0
