@@ -51,10 +51,10 @@ class ContextCounter(QObject):
 
     def recount(self) -> None:
         """Count the turns anew."""
-        turns = self._chat.turns()
+        turns = self._chat.turns() if self._is_ready else ()  # they are all read for that
         self._newest += 1
         newest = self._newest
-        if self._is_ready and turns:
+        if turns:
             self._chat.service.count_tokens(turns, lambda n: self._on_turns_counted(newest, n))
         else:
             self._n_turns = 0

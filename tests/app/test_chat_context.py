@@ -77,6 +77,19 @@ def test_a_question_counts_before_the_engine_has_begun_with_it(
     view.chat.stop()
 
 
+def test_while_a_model_loads_no_chat_is_read_to_be_counted(
+    qtbot: QtBot, page: ChatPage, fake_client: FakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = say(qtbot, page, "one two three")
+    wait_done(qtbot, view, 2)
+    read: list[bool] = []
+    monkeypatch.setattr(view.chat, "turns", lambda: read.append(True) or ())
+    fake_client.held = True
+    fake_client.restart()
+    qtbot.waitUntil(lambda: view.composer.meter.context == 0, timeout=5000)
+    assert read == []
+
+
 def fill(qtbot: QtBot, page: ChatPage, conversations: Conversations) -> ChatView:
     """A chat whose next question no longer fits."""
     made = conversations.create(title="Long")
