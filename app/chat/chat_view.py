@@ -74,6 +74,7 @@ class ChatView(QFrame):
         self.chat = chat
         self._theme = theme
         self._is_stale = True  # rows are behind the chat, as the view was hidden
+        self._is_loading = chat.service.state.phase in ("starting", "loading")
         self._has_to_wait = False  # as the banner says: for the end of a reply
         self.n_room_tokens = 0  # of the prompt that did not fit
         self.title = ElidedLabel("", "heading")
@@ -300,7 +301,8 @@ class ChatView(QFrame):
             self.room_chosen.emit(what)
 
     def _on_state_changed(self, state: EngineState) -> None:
-        if state.phase in ("loading", "ready"):
+        was_loading, self._is_loading = self._is_loading, state.phase in ("starting", "loading")
+        if state.phase == "ready" or (self._is_loading and not was_loading):
             self.banner.hide()
         self._empty.show_state(state, self.chat.settings.get("last_model"))
 

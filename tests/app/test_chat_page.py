@@ -233,6 +233,21 @@ def test_without_a_model_the_text_stays_and_loading_is_offered(
         view.banner.button.click()
 
 
+def test_that_a_model_still_loads_is_said_until_it_has(
+    qtbot: QtBot, page: ChatPage, fake_client: FakeClient
+) -> None:
+    fake_client.n_stages = 40
+    fake_client.restart()
+    view = current(page)
+    qtbot.waitUntil(lambda: fake_client.state.phase == "loading")
+    view.chat.send("Hello?")
+    done = fake_client.state.done
+    qtbot.waitUntil(lambda: fake_client.state.done > done + 2, timeout=5000)
+    assert "loading" in view.banner.title.text() and view.banner.isVisible()
+    qtbot.waitUntil(lambda: not view.banner.isVisible(), timeout=10000)
+    assert fake_client.state.phase == "ready"
+
+
 def test_editing_gives_the_draft_back(qtbot: QtBot, page: ChatPage) -> None:
     view = say(qtbot, page, "First")
     wait_done(qtbot, view, 2)
