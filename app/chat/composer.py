@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QToolButton, 
 from app.chat.context_meter import ContextMeter
 from app.language import tr
 from app.settings.settings import Settings
+from app.shell.drop_target import model_files
 from app.theme.theme import SPACE_M, SPACE_S, SPACE_XS, Theme
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import label, set_kind, set_role
@@ -219,6 +220,10 @@ class _Field(QPlainTextEdit):
             self._composer.last_asked.emit()
         else:
             super().keyPressEvent(event)
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:  # noqa: N802, Qt's name
+        """Not models, which are for the window."""
+        return not model_files(source) and super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:  # noqa: N802, Qt's name
         """As text, all at once: Qt's own way takes many times as long when it is much."""

@@ -147,7 +147,8 @@ class ModelMenu(QFrame):
                 self.list.event(event)
                 return True
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-                if item := self.list.currentItem():
+                item = self.list.currentItem()
+                if item and item.flags() & Qt.ItemFlag.ItemIsEnabled:
                     self._on_chosen(item)
                 return True
         return False
@@ -199,7 +200,10 @@ class ModelMenu(QFrame):
             if not model.info.supported or self._library.state(model.id).missing:
                 item.setFlags(Qt.ItemFlag.NoItemFlags)
             self.list.addItem(item)
-        self.list.setCurrentRow(0)
+        rows = range(self.list.count())
+        enabled = Qt.ItemFlag.ItemIsEnabled
+        can_be_chosen = (row for row in rows if self.list.item(row).flags() & enabled)
+        self.list.setCurrentRow(next(can_be_chosen, 0))
 
     def _on_chosen(self, item: QListWidgetItem) -> None:
         self.close()

@@ -8,11 +8,11 @@ import msgspec
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QTabBar, QToolButton
+from PySide6.QtWidgets import QApplication, QLineEdit, QTabBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.engine_service import EngineService
-from app.shell.model_menu import ModelMenu
+from app.shell.model_menu import MANY, ModelMenu
 from app.theme.theme import Theme
 from app.widgets.toast import Toast
 from app.window import MainWindow
@@ -151,6 +151,21 @@ def test_the_chooser_loads_by_keyboard(
     assert window.opener.last_model == library.by_path(Path("/models/b.gguf"))
 
 
+def test_enter_among_models_opens_none_that_is_missing(
+    window: MainWindow, library: "ModelLibrary", fake_client: FakeClient
+) -> None:
+    for n in range(MANY):
+        library.add(model_info(Path(f"/models/{n}.gguf")))
+    window.header.chooser.open_menu()
+    menu = window.findChild(ModelMenu)
+    assert menu is not None and menu.search.isVisible()
+    for row in range(menu.list.count()):  # as when it is known that their files do not exist
+        menu.list.item(row).setFlags(Qt.ItemFlag.NoItemFlags)
+    QTest.keyClick(menu.search, Qt.Key.Key_Return)
+    assert menu.isVisible() and fake_client.calls == []
+    menu.close()
+
+
 def test_a_model_dropped_anywhere_goes_to_the_page_of_models(
     qtbot: QtBot, window: MainWindow, fake_jobs: FakeJobs, tmp_path: Path
 ) -> None:
@@ -159,6 +174,22 @@ def test_a_model_dropped_anywhere_goes_to_the_page_of_models(
     drag_over_and_drop(window, [model])
     assert window.page == "models"
     qtbot.waitUntil(lambda: ("inspect", str(model)) in fake_jobs.calls)
+
+
+def test_a_model_dragged_over_what_is_being_written_is_for_the_window(window: MainWindow) -> None:
+    window.open_conversation(window.pages.conversations.create().id)
+    view = window.pages.chats.tabs.current
+    assert view is not None
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile("/models/some.gguf")])
+    place, action = QPointF(9, 9), Qt.DropAction.CopyAction
+    button, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    field = view.composer.field
+    QApplication.sendEvent(field.viewport(), QDragEnterEvent(place, action, data, button, keys))
+    overlay = window.findChild(QWidget, "dropTarget")
+    assert overlay is not None and overlay.isVisible()
+    data.setUrls([QUrl("https://example.org")])
+    assert field.canInsertFromMimeData(data)
 
 
 def test_other_files_are_not_taken(window: MainWindow, tmp_path: Path) -> None:
