@@ -126,7 +126,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _stdin() -> str:
-    prompt = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
+    try:
+        prompt = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise errors.InvalidRequestError(
+            f"The prompt is not {sys.stdin.encoding.upper()}, at byte {error.start}",
+            "Convert it first, for example with iconv.",
+        ) from error
     if not prompt.strip():
         raise errors.InvalidRequestError("There is no prompt: give --prompt TEXT, or pipe one in")
     return prompt

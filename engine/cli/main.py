@@ -29,7 +29,7 @@ from engine.cli import (
     rival,
     simulate,
 )
-from engine.cli.terminal import visible
+from engine.cli.terminal import visible, write_anything
 from engine.versions import versions
 
 _COMMANDS = (
@@ -50,6 +50,7 @@ _COMMANDS = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
+    write_anything()
     parser = _parser()
     args = _arguments(parser, sys.argv[1:] if argv is None else argv)
     debug = bool(getattr(args, "debug", False))

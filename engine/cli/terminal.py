@@ -1,5 +1,7 @@
 """What the command line shows: tables and text on stdout, progress and notices on stderr."""
 
+import io
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -23,6 +25,7 @@ from engine.cli.progress_lines import ProgressLines
 
 # Everything that could steer a terminal, but for tab and newline.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 # Of tables in files and pipes; a terminal has its own width.
@@ -50,9 +53,22 @@ def plain(text: str) -> Text:
 
 
 def as_json(value: Any) -> str:
-    """`value` as JSON to be read, in which what could steer the terminal is escaped."""
+    """`value` as JSON to be read, in which what could steer the terminal is escaped.
+
+    All that is not ASCII is, too, where stdout's encoding cannot write it.
+    """
     text = msgspec.json.format(msgspec.json.encode(value)).decode()
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text)
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def write_anything() -> None:
+    """What stdout's encoding cannot write, as a reply's emoji, is escaped: no error ends it."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def note(text: str) -> None:

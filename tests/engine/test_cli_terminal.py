@@ -1,6 +1,8 @@
 """Nothing that a file brings along steers the terminal, wherever the command line shows it."""
 
+import io
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +56,35 @@ def test_json_escapes_what_steers_and_reads_back(
     out, _ = capsys.readouterr()
     assert code == 0 and "\x9b" not in out and "\x1b" not in out
     assert NAME in json.loads(out).values()
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
+def test_a_reply_that_the_terminals_encoding_cannot_write_is_shown_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    path = fake_native.write_model(tmp_path / "m.gguf", name="\xe9", reply="\xe9 \u732b \U0001f600")
+    shown = []
+    for args in (["generate", "-p", "x"], ["generate", "-p", "x", "--json"], ["inspect"]):
+        written = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+        assert main([args[0], str(path), *args[1:]]) == 0
+        sys.stdout.flush()
+        shown.append(written.getvalue().decode(encoding))
+    assert shown[0] in (
+        "\xe9 \u732b \U0001f600\n",
+        "\xe9 \\u732b \\U0001f600\n",
+        "\\xe9 \\u732b \\U0001f600\n",
+    )
+    assert json.loads(shown[1])["replies"][0]["text"] == "\xe9 \u732b \U0001f600"
+
+
+def test_a_piped_prompt_in_another_encoding_is_refused_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = fake_native.write_model(tmp_path / "m.gguf")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9 au lait"), "utf-8"))
+    assert main(["generate", str(path)]) == 1
+    assert "The prompt is not UTF-8, at byte 3. Convert it first" in capsys.readouterr().err
 
 
 def test_a_title_is_no_markup(
