@@ -182,7 +182,7 @@ def _warnings(run: RunSummary) -> str:
 def _facts(run: RunSummary) -> list[tuple[str, str]]:
     meta = run.meta
     assert meta
-    threads = run.option("n_threads", 0)
+    threads = run.number("n_threads")
     return [
         (tr("Started"), started_text(run)),
         (tr("Duration"), duration_text(run)),
@@ -194,7 +194,7 @@ def _facts(run: RunSummary) -> list[tuple[str, str]]:
         (tr("Store"), meta.store),
         (tr("Device"), f"{meta.device}, {meta.machine.cpu}".strip(", ")),
         (tr("Threads"), str(threads) if threads else tr("all {n} cores", n=meta.machine.cpus)),
-        (tr("Context"), f"{run.option('context', 0):,}"),
+        (tr("Context"), f"{run.number('context'):,}"),
         (tr("Runahead"), meta.versions.get("runahead", "")),
         (tr("Log"), f"{run.name}, {sizes.show(run.n_bytes)}"),
     ]

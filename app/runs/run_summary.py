@@ -13,6 +13,7 @@ from engine.runlog.meta import Mark, RunMeta
 from engine.runlog.prune import is_running
 from engine.runlog.reader import RunLog
 
+_MOST_TITLE = 200  # characters
 State = Literal["running", "finished", "crashed", "damaged"]
 
 
@@ -51,8 +52,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """The model's."""
-        return self.meta.model.title if self.meta else self.name
+        """The model's, as far as anybody reads."""
+        return self.meta.model.title[:_MOST_TITLE] if self.meta else self.name
 
     @property
     def policy(self) -> str:
@@ -63,7 +64,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     def link(self) -> LinkSpeed:
         """As the run began."""
         value = self.option("link", {})
-        return LinkSpeed(int(value.get("bytes_per_s", 0)) if isinstance(value, dict) else 0)
+        return LinkSpeed(_whole(value.get("bytes_per_s")) if isinstance(value, dict) else 0)
 
     @property
     def cache_share(self) -> float:
@@ -82,6 +83,14 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     def option(self, name: str, default: Any) -> Any:
         """An option that the engine was opened with."""
         return self.meta.options.get(name, default) if self.meta else default
+
+    def number(self, name: str) -> int:
+        """Such an option that is a whole number; 0 where it is none, as in a damaged log."""
+        return _whole(self.option(name, 0))
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def read_summary(folder: Path) -> RunSummary:

@@ -192,6 +192,19 @@ def test_a_run_that_cannot_be_read_stays_damaged_and_is_not_tried_again(
     assert cell(page, 0, 9) == "Damaged"
 
 
+def test_options_that_a_disk_has_changed_are_no_fault(
+    qtbot: QtBot, page: RunsPage, runs: Path
+) -> None:
+    odd = {"link": {"bytes_per_s": "fast"}, "context": "long", "n_threads": [4], "policy": 7}
+    folder = made_up_run(runs, title="ab c" * 100_000)
+    meta = json.loads((folder / "meta.json").read_text())
+    (folder / "meta.json").write_text(json.dumps(meta | {"options": odd}))
+    page.refresh()
+    qtbot.waitUntil(lambda: page.details.names == (folder.name,))
+    qtbot.waitUntil(lambda: page.index.steps(folder.name) is not None)
+    assert len(page.details.title.text()) < 300
+
+
 def test_a_run_that_goes_on_grows_in_the_list(qtbot: QtBot, page: RunsPage, runs: Path) -> None:
     from tests.helpers.made_up_runs import all_records
 
