@@ -30,6 +30,7 @@ class Body:
         self._unfolded: set[int] = set()
         self._folded: set[int] = set()
         self._shows_thinking = False
+        self._is_final = True
         self._parts: list[Part] = []
         self._plain: list[Piece] = []
         self._tail: list[Piece] = []
@@ -62,15 +63,15 @@ class Body:
     def set_reply(self, text: str, *, is_final: bool, shows_thinking: bool) -> None:
         """Show a reply so far; cheap when it only adds to what was shown."""
         self._parts = split_thinking(text, is_final=is_final)
-        self._shows_thinking = shows_thinking
-        self._update(is_final)
+        self._shows_thinking, self._is_final = shows_thinking, is_final
+        self._update()
 
     def fold(self, index: int) -> None:
         """Show or hide thinking part `index`."""
         is_open = self._is_open(index)
         (self._unfolded.discard if is_open else self._unfolded.add)(index)
         (self._folded.add if is_open else self._folded.discard)(index)
-        self._update(is_final=not any(part.is_open for part in self._parts))
+        self._update()
 
     def read_on(self, deadline: float) -> bool:
         """Turn more text into pieces until `deadline`; whether anything changed."""
@@ -147,7 +148,7 @@ class Body:
     def _is_open(self, index: int) -> bool:
         return index in self._unfolded or (self._shows_thinking and index not in self._folded)
 
-    def _update(self, is_final: bool) -> None:
+    def _update(self) -> None:
         del self._sections[len(self._parts) :]
         for index, part in enumerate(self._parts):
             if index < len(self._sections) and (
@@ -158,7 +159,10 @@ class Body:
                 self._sections.append(Section(self.style, is_thinking=part.is_thinking))
             is_last = index == len(self._parts) - 1
             self._sections[index].set_part(
-                index, part, is_final=is_final or not is_last, is_open=self._is_open(index)
+                index,
+                part,
+                is_final=self._is_final or not is_last,
+                is_open=self._is_open(index),
             )
         self._collect()
 

@@ -8,6 +8,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.chat.body import Body
 from app.chat.chat_style import MESSAGE_GAP, ChatStyle
 from app.chat.heights import Heights
 from app.chat.row import Live, Row
@@ -238,6 +239,18 @@ def test_a_reply_that_grows_renders_its_open_end_only(qapp: object, theme: Theme
     assert row.body.pieces[0] is first
     assert row.body.pieces[1] is second
     assert len(row.body.pieces) == 4
+
+
+def test_thinking_may_be_unfolded_while_the_answer_streams(qapp: object, theme: Theme) -> None:
+    text = "<think>Hm.</think>Look:\n\n```python\nprint(1)\nprint(2)\n```\n\nThat is *all*."
+    whole, grown = Body(ChatStyle(theme)), Body(ChatStyle(theme))
+    whole.set_reply(text, is_final=True, shows_thinking=False)
+    grown.set_reply(text[:45], is_final=False, shows_thinking=False)
+    grown.fold(0)
+    grown.set_reply(text[:60], is_final=False, shows_thinking=False)
+    grown.fold(0)
+    grown.set_reply(text, is_final=True, shows_thinking=False)
+    assert [piece.key for piece in grown.pieces] == [piece.key for piece in whole.pieces]
 
 
 def test_a_huge_message_does_not_block(qtbot: QtBot, view: TranscriptView) -> None:
