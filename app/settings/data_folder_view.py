@@ -55,6 +55,8 @@ class DataFolderView(Card):
 
     def propose(self, target: Path) -> None:
         """Show what would move there, or why nothing can."""
+        self._plan = None
+        self._show()
         self.outcome.setText(tr("Looking …"))
         self.outcome.show()
         self._background.run(lambda _: plan_move(target), self._take, self._on_failed)

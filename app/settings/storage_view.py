@@ -39,6 +39,7 @@ class StorageView(Card):
         self._settings = settings
         self._background = background
         self.measured: _Measured | None = None
+        self._failure = ""  # what the last clean-up could not do
         self.total = label(tr("Looking …"), "heading")
         self.free = label(role="muted")
         self.refresh_button = IconButton(theme, "retry", tr("Look again"), size=16)
@@ -57,6 +58,7 @@ class StorageView(Card):
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802, Qt's name
         """Measure anew."""
         super().showEvent(event)
+        self._failure = ""
         self.look()
 
     def look(self) -> None:
@@ -115,8 +117,7 @@ class StorageView(Card):
             if usage.runs.n
             else tr("No runs")
         )
-        self.problem.setText(measured.problem)
-        self.problem.setVisible(bool(measured.problem))
+        self._show_problem(f"{measured.problem} {self._failure}".strip())
 
     def _on_packs_wanted(self) -> None:
         assert self.measured
@@ -154,20 +155,23 @@ class StorageView(Card):
         )
 
     def _clean(self, work: Callable[[], Freed]) -> None:
-        self._background.run(lambda _: work(), self._on_cleaned, self._on_failed)
+        self._failure = ""
+        self._background.run(lambda _: work(), self._on_cleaned, self._on_not_cleaned)
         self.look()
 
     def _on_cleaned(self, freed: Freed) -> None:
         Toast.show_over(self, tr("{size} freed.", size=sizes.show(freed.n_bytes)))
-        if freed.problems:
-            self._show_problem(" ".join(freed.problems))
+        self._failure = " ".join(freed.problems)
+
+    def _on_not_cleaned(self, error: Exception) -> None:
+        self._failure = sentence(error)
 
     def _on_failed(self, error: Exception) -> None:
         self._show_problem(sentence(error))
 
     def _show_problem(self, text: str) -> None:
         self.problem.setText(text)
-        self.problem.show()
+        self.problem.setVisible(bool(text))
 
     def _bounds(self) -> tuple[int, int]:
         return self._settings.get("keep_runs"), self._settings.get("keep_runs_bytes")

@@ -1,6 +1,8 @@
 """The settings page is made from the options: each is found, changed, reset, told when wrong."""
 
+import errno
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -10,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.settings import presets
+from app.settings.data_move import MovePlan
 from app.settings.editors import (
     ChoiceEditor,
     LineEditor,
@@ -326,6 +329,28 @@ def test_chats_and_tasks_find_a_preset_that_was_renamed(settings: Settings) -> N
     assert Settings(settings.path).preset(mine.name).name == "Mine"
     presets.remove(settings, "Mine")
     assert settings.preset(mine.name).name == settings.get("preset")
+
+
+# The data folder.
+
+
+def test_a_proposal_that_fails_leaves_no_earlier_one_to_be_taken(
+    qtbot: QtBot, page: SettingsPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def plan(target: Path) -> MovePlan:
+        if target.name == "bad":
+            raise OSError(errno.EIO, "Input/output error")
+        return MovePlan(source="/a", target=str(target))
+
+    monkeypatch.setattr("app.settings.data_folder_view.plan_move", plan)
+    page.show_section("Storage")
+    view = page.data_folder
+    view.propose(tmp_path / "good")
+    qtbot.waitUntil(view.move_button.isVisible)
+    view.propose(tmp_path / "bad")
+    qtbot.waitUntil(lambda: "Input/output error" in view.outcome.text())
+    assert view.outcome.isVisible()
+    assert not view.move_button.isVisible()
 
 
 # About.

@@ -45,8 +45,7 @@ def files(home: Path) -> Callable[[str, int], Path]:
 
 def press(qtbot: QtBot, page: SettingsPage, action: str) -> None:
     """Answer the question that is open."""
-    box = page.findChild(QMessageBox)
-    assert box
+    box = page.findChildren(QMessageBox)[-1]
     button = next(b for b in box.buttons() if b.text() == action)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
@@ -75,6 +74,32 @@ def test_storage_tells_sizes_and_deletes_packs_that_no_known_model_uses(
     assert used.exists() and half.exists()
     assert not any(path.exists() for path in (unused, earlier, left))
     writer.close()
+
+
+def test_what_could_not_be_deleted_is_told_until_the_next_time(
+    qtbot: QtBot,
+    page: SettingsPage,
+    files: Callable[[str, int], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    files("packs/gone-0123456789abcdef.pack", 8192)
+    page.show_section("Storage")
+    view = page.storage
+    qtbot.waitUntil(view.packs_button.isEnabled)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", refuse)
+        view.packs_button.click()
+        press(qtbot, page, "Delete")
+        qtbot.waitUntil(view.problem.isVisible)
+        qtbot.wait(200)  # it measures anew
+    assert view.problem.isVisible() and "not permitted" in view.problem.text()
+    view.packs_button.click()
+    press(qtbot, page, "Delete")
+    qtbot.waitUntil(lambda: not view.packs_button.isEnabled())
+    assert not view.problem.isVisible()
 
 
 def test_packs_are_kept_when_the_list_of_models_cannot_be_read(
