@@ -7,6 +7,7 @@ from engine import errors, native, sizes
 from engine.model_info import ModelInfo
 from engine.options import EngineOptions, Store
 from engine.pack import build_pack, missing_space, pack_path, why_unusable
+from engine.pack_leftovers import remove_leftovers
 
 
 def choose_store(
@@ -42,6 +43,7 @@ def choose_store(
             )
             return "gguf", ""
         notices.append(f"The expert pack is built again: {reason}.")
+    remove_leftovers(path)
     try:
         lacking = missing_space(path, model)
         if not os.access(path.parent, os.W_OK):

@@ -9,6 +9,7 @@ import msgspec
 
 from engine import errors, folders, native, sizes
 from engine.model_info import ModelInfo
+from engine.pack_leftovers import remove_leftovers
 
 # Left free on the disk: a full system disk harms more than the engine.
 SPARE_BYTES = 1 << 30
@@ -68,6 +69,7 @@ def build_pack(
     readable = native.utf8(str(path), "The pack's path")
     if not model.supported:
         raise errors.UnsupportedModelError(f"{model.title} cannot be packed: {model.reason}")
+    remove_leftovers(path)
     if lacking := missing_space(path, model):
         raise errors.OutOfSpaceError(
             f"The pack of {model.title} needs {sizes.show(model.experts_total_bytes)} in"

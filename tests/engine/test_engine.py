@@ -1,5 +1,7 @@
 """The engine's promises, over the fake native engine."""
 
+import fcntl
+import shutil
 import types
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -223,6 +225,27 @@ def test_a_short_disk_means_the_model_file_in_place_and_a_notice(
     assert engine.info.store == "gguf"
     (notice,) = notices_of(engine.poll())
     assert "read in place" in notice and "50.3 MB" in notice
+
+
+@pytest.mark.parametrize("alive", [False, True])
+def test_what_a_killed_packing_left_does_not_take_the_room_of_the_pack(
+    opened: ExitStack, model: Path, monkeypatch: pytest.MonkeyPatch, alive: bool
+) -> None:
+    left = pack.pack_path(inspect_model(model))
+    left = left.with_name(f"{left.name}.tmp-123-0")
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"x")
+    usage = shutil.disk_usage
+
+    def free(folder: Path) -> object:
+        return usage(folder)._replace(free=(1 << 40) * (not left.exists()))
+
+    monkeypatch.setattr(shutil, "disk_usage", free)
+    with left.open("rb") as file:
+        if alive:
+            fcntl.flock(file, fcntl.LOCK_EX)  # as its writer holds it
+        engine = opened.enter_context(Engine.open(model))
+    assert (engine.info.store, left.exists()) == (("gguf", True) if alive else ("pack", False))
 
 
 def test_a_disk_that_fills_while_packing_means_in_place_too(
