@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QBuffer, QIODevice, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
@@ -18,6 +18,7 @@ from app.monitor.timeline_picture import Pixels, Shades, columns, device_pixels,
 from app.monitor.timeline_view import TimelineView
 from app.monitor.timeline_words import words_of
 from app.theme.theme import Theme
+from engine.atomic_file import write_atomically
 from engine.trace import Event
 
 _STEP_LABEL_ROOM = 64
@@ -87,9 +88,12 @@ class Timeline(QWidget):
         painter.end()
         return image
 
-    def export_png(self, path: Path) -> bool:
-        """Write what is shown now; False when that failed."""
-        return self.picture(self.size()).save(str(path), "PNG")  # type: ignore[call-overload,no-any-return]
+    def export_png(self, path: Path) -> None:
+        """Write what is shown now, in the place of what is there. Raises OSError."""
+        buffer = QBuffer()
+        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+        self.picture(self.size()).save(buffer, "PNG")  # type: ignore[call-overload]
+        write_atomically(path, bytes(buffer.data().data()))
 
     # Painting.
 

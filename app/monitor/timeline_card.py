@@ -75,10 +75,13 @@ class TimelineCard(Card):
 
     def export_png(self, path: Path) -> None:
         """Write what is shown now."""
-        if self.timeline.export_png(path):
-            self.exported.emit(str(path))
+        try:
+            self.timeline.export_png(path)
+        except OSError as error:
+            why = error.strerror or error
+            self.export_failed.emit(tr("{path} was not written: {why}.", path=path, why=why))
         else:
-            self.export_failed.emit(tr("The picture cannot be written to {path}.", path=path))
+            self.exported.emit(str(path))
 
     def _connect(self) -> None:
         def zoom(factor: float) -> Callable[[], None]:

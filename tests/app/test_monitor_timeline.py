@@ -1,5 +1,6 @@
 """The timeline: what its pixels show, and how it is moved."""
 
+import errno
 from pathlib import Path
 
 import numpy as np
@@ -242,7 +243,7 @@ def test_the_picture_shows_the_colours_of_the_requests(
     timeline: Timeline, theme: Theme, tmp_path: Path
 ) -> None:
     path = tmp_path / "timeline.png"
-    assert timeline.export_png(path)
+    timeline.export_png(path)
     image = QImage(str(path))
     assert image.width() == 2 * timeline.width()
     seen = {image.pixel(x, y) for y in range(0, image.height(), 4) for x in range(0, 1600, 1)}
@@ -250,8 +251,19 @@ def test_the_picture_shows_the_colours_of_the_requests(
         assert QColor(colour).rgb() in seen
 
 
-def test_a_picture_that_cannot_be_written_is_told(timeline: Timeline, tmp_path: Path) -> None:
-    assert not timeline.export_png(tmp_path / "missing" / "timeline.png")
+def test_a_picture_that_cannot_be_written_leaves_the_earlier_one(
+    timeline: Timeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "pictures" / "timeline.png"
+    path.parent.mkdir()
+    path.write_bytes(b"earlier")
+    monkeypatch.setattr("engine.atomic_file.os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        timeline.export_png(path)
+    assert [each.read_bytes() for each in path.parent.iterdir()] == [b"earlier"]
 
 
 def test_a_timeline_without_records_says_what_will_be_there(qtbot: QtBot, theme: Theme) -> None:
