@@ -41,9 +41,14 @@ class Child:
 
     def __init__(self, module: str, reports: Any):
         self.log = ChildLog(module.replace(".", "-"))
-        self.channel, theirs = channel.pair(reports)
         self._kill_at: float | None = None
         self._killed = False  # by us
+        try:
+            self.channel, theirs = channel.pair(reports)
+        except BaseException:
+            self.log.handed_over()
+            self.log.remove_if_empty()
+            raise
         try:
             with theirs:
                 self._process = subprocess.Popen(

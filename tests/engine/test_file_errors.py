@@ -146,3 +146,17 @@ def test_texts_of_a_file_that_are_not_utf8_are_shown_as_far_as_they_can_be(tmp_p
         Engine.open(copy)
     other = inspect_model(with_byte(model, b"general.architecture", copy))
     assert other.architecture.endswith("\ufffd") and "\ufffd" in other.reason
+
+
+def test_a_child_for_which_no_line_is_left_leaves_no_handle_and_no_log(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left() -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(socket, "socketpair", none_left)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(OSError, match="Too many open files"):
+        child.Child("engine.host", HostReport)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert not list((home / "logs").iterdir())
