@@ -11,12 +11,20 @@ import os
 from pathlib import Path
 
 
+def leftovers(folder: Path, pack: str = "") -> list[Path]:
+    """Of the pack of that name, or of all; not what is being written."""
+    name = glob.escape(pack) if pack else "*.pack"
+    try:
+        return sorted(path for path in folder.glob(f"{name}.tmp-*") if _is_left(path))
+    except OSError:
+        return []  # not to be read: nothing of it can be deleted either
+
+
 def remove_leftovers(pack: Path) -> None:
-    """Delete those of a pack, but not what is being written; what cannot be deleted stays."""
-    with contextlib.suppress(OSError):
-        for path in pack.parent.glob(f"{glob.escape(pack.name)}.tmp-*"):
-            if _is_left(path):
-                path.unlink(missing_ok=True)
+    """Delete those of a pack; what cannot be deleted stays."""
+    for path in leftovers(pack.parent, pack.name):
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def _is_left(path: Path) -> bool:

@@ -12,10 +12,10 @@ from app.engine_service import EngineService
 from app.language import tr
 from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
-from app.models.pack_leftovers import remove_leftovers
 from engine import sizes
 from engine.errors import EngineError
 from engine.pack import PackFile, missing_space, pack_path
+from engine.pack_leftovers import remove_leftovers
 
 # Speed is that of the last seconds: what a disk's cache takes at first says little.
 SPEED_OVER_S = 8.0

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from app import folders
-from app.models.pack_leftovers import leftovers
 from engine import errors
+from engine.pack_leftovers import leftovers
 from engine.runlog.prune import prune
 
 
