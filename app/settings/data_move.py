@@ -302,7 +302,7 @@ def _journal_of(target: Path, source: Path | None) -> MovePlan | None:
     """A move to `target` that has begun; from `source`, where that is given."""
     try:
         plan = msgspec.json.decode((target / _JOURNAL).read_bytes(), type=MovePlan)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, ValueError, msgspec.MsgspecError):  # also where it can be no path
         return None
     return plan if source in (None, Path(plan.source)) else None
 

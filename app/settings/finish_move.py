@@ -35,7 +35,7 @@ def finish_move(settings: Settings) -> None:
         return  # another window has it open, which is told when this one wants it too
     try:
         problem = _Moving(settings, plan_move(Path(wanted))).run()
-    except OSError as error:
+    except (OSError, RuntimeError, ValueError) as error:  # also a path that cannot be one
         problem = sentence(error)
     finally:
         lock.release()
@@ -92,8 +92,10 @@ class _Moving(QObject):
     def _move(self) -> None:
         try:
             move(self._plan, self._commit, self._take_progress)
-        except (errors.EngineError, OSError) as error:
+        except Exception as error:
             self._problem = sentence(error)
+            if not isinstance(error, errors.EngineError | OSError):
+                raise  # a fault of ours, whose traceback is wanted
 
     def _take_progress(self, done: int, total: int) -> bool:
         self._done = done

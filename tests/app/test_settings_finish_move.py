@@ -1,0 +1,54 @@
+"""Whatever stops a move of the data folder at the start is told, and the start goes on."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QMessageBox
+from pytestqt.qtbot import QtBot
+
+from app import folders
+from app.settings.finish_move import finish_move
+from app.settings.settings import Settings
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a person is told; the system's own folders are below tmp_path."""
+    monkeypatch.delenv("RUNAHEAD_HOME", raising=False)
+    for kind in ("config", "data", "cache"):
+        monkeypatch.setattr(
+            f"engine.folders.platformdirs.user_{kind}_path", lambda app, kind=kind: tmp_path / kind
+        )
+    told: list[str] = []
+    monkeypatch.setattr(QMessageBox, "warning", lambda parent, title, text: told.append(text))
+    return told
+
+
+def move_to(target: str) -> None:
+    settings = Settings(folders.settings_file())
+    settings.set("next_data_folder", target)
+    finish_move(settings)
+    settings.close()
+    assert settings.get("next_data_folder") == ""
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_fault_of_ours_in_a_move_is_told_too(
+    qtbot: QtBot, tmp_path: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object) -> None:
+        raise RuntimeError("a bug of ours")
+
+    monkeypatch.setattr("app.settings.finish_move.move", fail)
+    move_to(str(tmp_path / "big"))
+    assert len(told) == 1 and "a bug of ours" in told[0]
+    assert folders.data() == tmp_path / "data"
+
+
+@pytest.mark.parametrize("target", ["~nobody-of-that-name/x", "/tmp/\0"])
+def test_what_can_be_no_path_is_told(
+    qtbot: QtBot, tmp_path: Path, told: list[str], target: str
+) -> None:
+    move_to(target)
+    assert len(told) == 1
+    assert folders.data() == tmp_path / "data"
