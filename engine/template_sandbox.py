@@ -28,6 +28,7 @@ MAX_TEXT = 1 << 24  # characters of any string
 MAX_ITEMS = 1 << 17  # of any list, and characters of a text that is taken for one
 MAX_DEPTH = 200  # of lists in lists: what runs in C calls itself for each
 MAX_NUMBER_BITS = 60  # Python tells larger ones apart slowly
+MAX_PARTS = 10  # of an attribute, as in `sort(attribute="a.b,c")`
 MAX_SEARCH = 1 << 28  # characters times those that are searched, where each may meet each
 MAX_WIDTH = 1000  # of padding, indents and the like, and digits that are rounded to
 PART = 16  # characters of a number and the like, about, and what a list adds to each
@@ -46,6 +47,7 @@ _OF_ITEMS = frozenset([
     "dictsort", "groupby", "items", "join", "list", "map", "max", "min", "reject", "rejectattr",
     "select", "selectattr", "sort", "sum", "title", "unique",
 ])  # fmt: skip
+_BY_ATTRIBUTE = ("groupby", "join", "max", "min", "sort", "sum")  # of all items in one go
 _SEARCHES = ("rfind", "rindex", "rpartition", "rsplit", "strip", "lstrip", "rstrip", "trim")
 _NO_METHODS = ("encode", "fromkeys", "maketrans", "striptags", "to_bytes", "translate")
 
@@ -268,6 +270,8 @@ class _Environment(ImmutableSandboxedEnvironment):
         def bounded(*args: Any, **kwargs: Any) -> Any:
             self.tick()
             values = args[1:] if passes is not None else args
+            if name in _BY_ATTRIBUTE:
+                _check_attribute([kwargs.get("attribute"), *values[2 if name == "join" else 1 :]])
             if values and isinstance(values[0], str):
                 if name in _OF_ITEMS:
                     _at_most_items(len(values[0]))
@@ -361,6 +365,13 @@ def _check_width(name: str, given: Sequence[Any]) -> int:
     if width > MAX_WIDTH:
         raise _RefusedError(f"{name} wider than {MAX_WIDTH}")
     return width
+
+
+def _check_attribute(given: Sequence[Any]) -> None:
+    """A filter takes each part of an attribute of each item."""
+    for each in given:
+        if isinstance(each, str) and each.count(".") + each.count(",") > MAX_PARTS:
+            raise _RefusedError("an attribute of many parts")
 
 
 def _at_most_items(n: int) -> None:

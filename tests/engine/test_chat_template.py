@@ -62,6 +62,7 @@ def test_a_chatml_template_renders_and_a_message_is_never_a_template() -> None:
         ("{{ messages | selectattr('role', 'equalto', 'user') | map(attribute='role') | join(', ') }}", "user"),
         ("{{ 'a-b'.split('-')[1] }}{{ ' x '.strip() }}{{ 'Ab'.startswith('A') }}", "bxTrue"),
         ("{{ '{}-%s'.format(1) }}{{ '%05.1f' % 2 }}", "1-%s002.0"),
+        ("{{ ['a', 'b'] | join('. . . . . . . . . . . . ') | length }}", "26"),
         ("a\n  {% if true %}\nb\n  {% endif %}\n", "a\nb\n"),
     ],
 )  # fmt: skip
@@ -242,6 +243,12 @@ DEEP = "{% set n = namespace(t=1) %}{% for i in range(9000) %}{% set n.t = ((((n
             "{{ range(99999) | list" + " | map(attribute='x', default='a')" * 90 + " | list }}",
             "2 s",
         ),
+        *(
+            (f"{{{{ range(99999) | list | {name}(attribute='a.' * 8000000) }}}}", "many parts")
+            for name in ("groupby", "join", "max", "min", "sort", "sum")
+        ),
+        ("{{ ('a' * 99999) | sort(attribute='0.' * 8000000 ~ '0') }}", "many parts"),
+        ("{{ ['a'] | groupby('0.' * 8000000 ~ '0') }}", "many parts"),
         (f"{{{{ {{}}.fromkeys({ALIKE}) }}}}", "too large"),
         (f"{{{{ {ALIKE} | unique | list }}}}", "too large"),
         ("{{ dict.fromkeys(range(9)) }}", "undefined|no attribute"),
@@ -251,7 +258,7 @@ DEEP = "{% set n = namespace(t=1) %}{% for i in range(9000) %}{% set n.t = ((((n
         # Texts of 16 million characters each.
         ("{% set x = 'a' * 16000000 %}" + "{% set y = x[1:] %}" * 99, "turns and calls"),
     ],
-    ids=range(18),
+    ids=range(26),
 )
 def test_what_could_take_for_ever_in_one_call_is_refused_before(source: str, reason: str) -> None:
     began = time.process_time()
