@@ -77,7 +77,7 @@ class RunView(QWidget):
         if self._run is not None:
             for signal in (self._run.changed, self._run.renamed, self._run.summary.changed):
                 signal.disconnect(self._update)
-        self._run = run
+        self._run, self._dismissed = run, ""
         self.model.set_run(run)
         self.results.show_run(run)
         self.export.set_run(run)

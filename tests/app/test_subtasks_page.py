@@ -157,6 +157,22 @@ def test_a_crash_is_told_and_one_click_runs_the_rest(
     assert not page.view.banner.isVisible()
 
 
+def test_a_trouble_that_was_read_of_one_task_is_told_of_another(
+    page: SubtasksPage, service: EngineService, qtbot: QtBot
+) -> None:
+    run_all(page, qtbot)
+    first = page.runs.all()[0]
+    second = page.runs.create(first.task, ["Bern"])
+    service.unload()
+    for run in (first, second):
+        run.rerun(0)
+    for run in (first, second):
+        page.show_run(run)
+        assert page.view.banner.isVisibleTo(page.view)
+        page.view.banner.hide()
+        page.view.banner.closed.emit()
+
+
 def test_the_model_splits_a_task_into_parts_that_can_be_changed_before_they_run(
     page: SubtasksPage, fake_client: FakeClient, qtbot: QtBot
 ) -> None:
