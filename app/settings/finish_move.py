@@ -27,7 +27,9 @@ def finish_move(settings: Settings) -> None:
     goes wrong is told, and the old folder is used.
     """
     wanted = settings.get("next_data_folder")
-    if not wanted or folders.fixed_by_environment():
+    if folders.fixed_by_environment():
+        return  # that may be the copy of a move that never ended: the old folder is needed
+    if not wanted:
         clear_up()
         return
     lock = SingleInstance(folders.data())

@@ -1,12 +1,16 @@
 """Whatever stops a move of the data folder at the start is told, and the start goes on."""
 
+from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app import folders
+from app.settings import data_move
+from app.settings.data_move import move, plan_move
 from app.settings.finish_move import finish_move
 from app.settings.settings import Settings
 
@@ -52,3 +56,23 @@ def test_what_can_be_no_path_is_told(
     move_to(target)
     assert len(told) == 1
     assert folders.data() == tmp_path / "data"
+
+
+def test_a_copy_that_the_environment_names_costs_the_old_folder_nothing(
+    qtbot: QtBot, tmp_path: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chats = tmp_path / "data" / "conversations.sqlite"
+    chats.parent.mkdir()
+    chats.write_text("chats of then")
+    plan = msgspec.structs.replace(plan_move(tmp_path / "big"), same_disk=False)
+    with monkeypatch.context() as patched:
+        patched.setattr(data_move, "_take_back", lambda plan: None)  # the disk is not there
+        with pytest.raises(ZeroDivisionError):
+            move(plan, partial(divmod, 1, 0))
+    chats.write_text("chats of today")
+    monkeypatch.setenv("RUNAHEAD_HOME", str(tmp_path / "big"))
+    settings = Settings(folders.settings_file())
+    finish_move(settings)
+    settings.close()
+    assert folders.database().read_text() == "chats of then"
+    assert chats.read_text() == "chats of today"
