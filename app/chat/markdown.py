@@ -122,7 +122,7 @@ class _Lines:
 
     def __init__(self, text: str):
         self._text = text
-        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._starts = [0, *(match.end() for match in re.finditer("\r\n|\n|\r", text))]
 
     def __len__(self) -> int:
         return len(self._starts)

@@ -143,3 +143,14 @@ def test_an_unknown_language_is_shown_plain() -> None:
     highlight.set_code("x")
     highlight.advance(float("inf"))
     assert highlight.is_done
+
+
+def test_a_carriage_return_within_a_line_costs_nothing_of_a_reply_that_streams() -> None:
+    text = "10 %\r20 %\n# Result\n\n- one\n\nAll done.\r\n"
+    whole, grown = BlockSplitter(), BlockSplitter()
+    whole.feed(text, is_final=True)
+    for n in range(1, len(text)):
+        grown.feed(text[:n])
+    grown.feed(text, is_final=True)
+    assert [each.html() for each in grown.blocks] == [each.html() for each in whole.blocks]
+    assert [each.source for each in whole.blocks][1] == "# Result\n"
