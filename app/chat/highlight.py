@@ -14,6 +14,8 @@ from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
 # More is shown plain: it would cost seconds of a processor, and nobody reads it by colour.
 MOST_CHARACTERS = 200_000
+# Of one line: some lexers look through all of it again at each of its characters, in one step.
+MOST_IN_LINE = 5_000
 CHECK_EVERY = 64  # tokens between looks at the clock
 
 Run = tuple[int, int, str]  # first character in the line, length, kind of token
@@ -33,6 +35,7 @@ class Highlight:
         self.version = 0
         self.language = language
         self.code = ""
+        self._is_too_long = False
         self._lexed = ""  # what the running or last pass reads
         self._tokens: Iterator[tuple[int, Any, str]] | None = None
         self._at = 0  # line of the running pass
@@ -46,6 +49,8 @@ class Highlight:
                 self._tokens = None
                 self._lexed = ""
             self.code = code
+            lines = code.split("\n") if len(code) <= MOST_CHARACTERS else []
+            self._is_too_long = not lines or max(map(len, lines)) > MOST_IN_LINE
 
     @property
     def is_done(self) -> bool:
@@ -69,7 +74,7 @@ class Highlight:
         return True
 
     def _is_wanted(self) -> bool:
-        return bool(self.language) and len(self.code) <= MOST_CHARACTERS
+        return bool(self.language) and not self._is_too_long
 
     def _begin(self) -> None:
         try:

@@ -154,3 +154,15 @@ def test_a_carriage_return_within_a_line_costs_nothing_of_a_reply_that_streams()
     grown.feed(text, is_final=True)
     assert [each.html() for each in grown.blocks] == [each.html() for each in whole.blocks]
     assert [each.source for each in whole.blocks][1] == "# Result\n"
+
+
+def test_a_line_that_would_take_a_lexer_minutes_in_one_step_stays_plain() -> None:
+    highlight = Highlight("ini")
+    highlight.set_code("[a]\nb = 1\n" + "a:" * 20_000)
+    began = time.perf_counter()
+    while not highlight.is_done:
+        highlight.advance(time.perf_counter() + 0.01)
+    assert time.perf_counter() - began < 1
+    highlight.set_code("[a]\nb = 1\n")
+    highlight.advance(time.perf_counter() + 5)
+    assert highlight.is_done and highlight.lines[1]
