@@ -6,7 +6,7 @@ from engine import metrics, trace
 from engine.metrics import Steps
 from engine.trace import Event, Records
 
-PIECE_RECORDS = 1 << 16
+PIECE_RECORDS = 1 << 16  # small, too, for those who wait for Python's lock meanwhile
 # Readers' records are drained apart from the engine's: those of a step may come a little after it.
 _LATE_STEPS = 2
 

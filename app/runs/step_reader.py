@@ -5,14 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from engine import errors, metrics, trace
+from engine import errors, trace
 from engine.atomic_file import replaced
 from engine.metrics import STEP_DTYPE, Steps
-from engine.trace import RECORD_DTYPE, Event, Records
-
-PIECE_RECORDS = 1 << 16  # small, too, for those who wait for Python's lock meanwhile
-# Readers' records are drained apart from the engine's: those of a step may come a little after it.
-_LATE_STEPS = 2
+from engine.steps_so_far import PIECE_RECORDS, StepsSoFar
+from engine.trace import RECORD_DTYPE, Records
 
 
 class StepReader:
@@ -26,8 +23,8 @@ class StepReader:
         self._folder = folder
         self._piece_records = piece_records
         self._taken: dict[str, int] = {}  # bytes of each file
-        self._tables: list[Steps] = []  # of steps that nothing can change any more
-        self._rest: Records = trace.empty()
+        # Pieces come large already, and what stays open is looked through at each reading.
+        self._so_far = StepsSoFar(piece_records=0)
 
     def read(self, *, finished: bool) -> Steps:
         """The metrics of every step so far. Raises StorageError."""
@@ -43,9 +40,8 @@ class StepReader:
             raise errors.from_os(
                 error, f"The records of {self._folder.name} cannot be read"
             ) from error
-        steps = np.concatenate([*self._tables, metrics.step_table(self._rest)])
+        steps = self._so_far.steps()
         if finished:
-            self._rest, self._tables = trace.empty(), [steps]
             _save(kept, steps)
         return steps
 
@@ -59,24 +55,9 @@ class StepReader:
                 taken += n_whole
                 self._taken[path.name] = taken
                 if len(records):
-                    self._take(records)
+                    self._so_far.take(records)
                 if len(data) > n_whole:
                     return  # the last record is still being written
-
-    def _take(self, records: Records) -> None:
-        records = np.concatenate([self._rest, records])
-        steps = trace.of(records, Event.STEP)
-        if len(steps) <= _LATE_STEPS:
-            self._rest = records
-            return
-        steps = steps[np.argsort(steps["begin_ns"], kind="stable")]
-        first_open = steps[-_LATE_STEPS]
-        table = metrics.step_table(records)
-        self._tables.append(table[table["begin_ns"] < first_open["begin_ns"]])
-        is_open = (records["end_ns"] > first_open["begin_ns"]) | (
-            records["step"] >= first_open["step"]
-        )
-        self._rest = records[is_open]
 
 
 def records_between(folder: Path, begin_ns: int, end_ns: int) -> Records:
