@@ -55,3 +55,14 @@ def write_atomically(path: Path, data: bytes) -> None:
 def write_json(path: Path, value: object) -> None:
     """Replace a file by a value that msgspec encodes, laid out for people."""
     write_atomically(path, msgspec.json.format(msgspec.json.encode(value)) + b"\n")
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the new name survive a power cut; not all systems let a folder be opened."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

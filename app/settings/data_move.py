@@ -19,7 +19,7 @@ import msgspec
 from app import folders
 from app.language import tr
 from engine import errors, sizes
-from engine.atomic_file import write_json
+from engine.atomic_file import sync_folder, write_json
 
 # Left free on the new disk.
 SPARE_BYTES = 1 << 30
@@ -39,13 +39,17 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class MovePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What would move; `problems` are sentences about why it cannot."""
+    """What would move; `problems` are sentences about why it cannot.
+
+    `is_whole`: all of it has come to the new folder, and the old pieces may be gone already.
+    """
 
     source: str
     target: str
     pieces: tuple[Piece, ...] = ()
     problems: tuple[str, ...] = ()
     same_disk: bool = False
+    is_whole: bool = False
 
     @property
     def n_bytes(self) -> int:
@@ -119,6 +123,9 @@ def clear_up() -> None:
     plan = _journal_of(folders.data(), None)
     if plan is None:
         return
+    with contextlib.suppress(OSError):  # before anything goes, should the settings be lost
+        write_json(folders.data() / _JOURNAL, msgspec.structs.replace(plan, is_whole=True))
+        sync_folder(folders.data())
     for piece in plan.pieces:
         with contextlib.suppress(OSError):  # what cannot be deleted stays, and harms nobody
             if os.path.lexists(piece.target):
@@ -175,8 +182,10 @@ def _discard_outdated(plan: MovePlan) -> None:
 
     The old folder was used meanwhile where the new disk was not there.
     """
-    begun = _journal_of(Path(plan.target), Path(plan.source)) is not None
-    for piece in plan.pieces if begun and not plan.same_disk else ():
+    begun = _journal_of(Path(plan.target), Path(plan.source))
+    if begun is None or begun.is_whole or plan.same_disk:
+        return
+    for piece in plan.pieces:
         if _stamps(Path(piece.source)) != _stamps(Path(piece.target)):
             _delete(Path(piece.target))
 

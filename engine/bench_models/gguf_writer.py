@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import sizes
+from engine.atomic_file import sync_folder
 from engine.bench_models.errors import BenchModelError
 from engine.bench_models.tensor_types import TensorType
 
@@ -147,7 +148,7 @@ def atomic_file(path: Path, n_bytes: int) -> Iterator[BinaryIO]:
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as e:
         code = "no_space" if e.errno in _NO_SPACE else "io"
         raise BenchModelError(code, f"{path} cannot be written: {e.strerror or e}") from e
@@ -179,14 +180,3 @@ def _string(text: str) -> bytes:
 
 def _padding(n: int) -> int:
     return -n % ALIGNMENT
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name survive a power cut; not all systems let a folder be opened."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

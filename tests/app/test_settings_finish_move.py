@@ -76,3 +76,36 @@ def test_a_copy_that_the_environment_names_costs_the_old_folder_nothing(
     settings.close()
     assert folders.database().read_text() == "chats of then"
     assert chats.read_text() == "chats of today"
+
+
+def test_a_move_that_was_whole_goes_on_also_when_the_settings_know_no_more_of_that(
+    qtbot: QtBot, tmp_path: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class PowerCut(BaseException):
+        pass
+
+    def delete(path: Path) -> None:
+        path.unlink(missing_ok=True)
+        if path == chats:
+            raise PowerCut
+
+    def commit() -> None:
+        settings = Settings(folders.settings_file())
+        settings.set("data_folder", plan.target)
+        settings.close()
+
+    chats = tmp_path / "data" / "conversations.sqlite"
+    chats.parent.mkdir()
+    for path in (chats, chats.with_name("more")):
+        path.write_text(path.name)
+    plan = msgspec.structs.replace(plan_move(tmp_path / "big"), same_disk=False)
+    with monkeypatch.context() as patched:
+        patched.setattr(data_move, "_delete", delete)
+        with pytest.raises(PowerCut):
+            move(plan, commit)
+    assert not chats.exists()
+    folders.settings_file().unlink()
+    move_to(plan.target)
+    assert told == [] and folders.data() == tmp_path / "big"
+    assert folders.database().read_text() == chats.name
+    assert list(chats.parent.iterdir()) == []
