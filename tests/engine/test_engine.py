@@ -16,6 +16,7 @@ from engine.events import Event, Finished, Notice, Piece, PrefillProgress
 from engine.link_speed import LinkSpeed
 from engine.model_info import inspect_model
 from engine.options import EngineOptions
+from engine.pack_leftovers import remove_leftovers
 from engine.request import Message, Request
 from engine.sampling import SamplingParams
 from tests.helpers import fake_native
@@ -246,6 +247,23 @@ def test_what_a_killed_packing_left_does_not_take_the_room_of_the_pack(
             fcntl.flock(file, fcntl.LOCK_EX)  # as its writer holds it
         engine = opened.enter_context(Engine.open(model))
     assert (engine.info.store, left.exists()) == (("gguf", True) if alive else ("pack", False))
+
+
+def test_a_file_that_a_writer_has_just_made_is_its_own_or_gone_before_it_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "a.pack.tmp-1-0"
+    made.touch()
+    unlink = Path.unlink
+
+    def checked(path: Path) -> None:
+        with path.open("rb") as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # as its writer does
+        unlink(path)
+
+    monkeypatch.setattr(Path, "unlink", checked)
+    remove_leftovers(tmp_path / "a.pack")
+    assert not made.exists()
 
 
 def test_a_disk_that_fills_while_packing_means_in_place_too(
