@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from app.chat.chat import Chat
 from app.chat.sampling_choice import chosen, is_own, own_values
 from app.language import tr
+from app.settings.editors import show_number
 from app.settings.presets import free_name, is_built_in
 from app.settings.sampling_preset import SamplingPreset
 from app.settings.settings import Settings
@@ -35,8 +36,7 @@ from engine.engine_state import EngineState
 
 PAUSE_MS = 400
 _WIDTH, _MOST_WIDTH, _ANY_WIDTH = 300, 450, 16_777_215  # the last is Qt's
-_DECIMALS, _MOST_DECIMALS = 2, 5
-_MOST_WHOLE = 2**31 - 1  # that a box can show
+_DECIMALS = 2
 # name, label, what it does, decimals (0: whole), low, high, step
 _FIELDS = (
     ("temperature", "Temperature", "0 always takes the likeliest word", 2, 0, 5, 0.05),
@@ -53,7 +53,7 @@ _FIELDS = (
         0.05,
     ),
     ("max_tokens", "Most tokens", "Longest reply", 0, 1, 1_000_000, 128),
-    ("seed", "Seed", "Where the random numbers begin", 0, 0, _MOST_WHOLE, 1),
+    ("seed", "Seed", "Where the random numbers begin", 0, 0, 2**31 - 1, 1),
 )
 
 
@@ -194,7 +194,7 @@ class ChatSettingsPanel(QFrame):
         else:
             self.presets.setCurrentText(preset.name)
         for name, box in self.fields.items():
-            _show(box, getattr(preset.params, name))
+            show_number(box, getattr(preset.params, name), _DECIMALS)
         self.fixed_seed.setChecked(preset.fixed_seed)
         self.fields["seed"].setEnabled(preset.fixed_seed)
         self._is_filling = False
@@ -262,19 +262,6 @@ class ChatSettingsPanel(QFrame):
     def _on_setting_changed(self, name: str) -> None:
         if name in ("presets", "preset"):
             self._fill()
-
-
-def _show(box: QSpinBox | QDoubleSpinBox, value: float) -> None:
-    """Show a value as it is, also one that has more digits than people choose, or is larger."""
-    if isinstance(box, QSpinBox):
-        whole = min(round(value), _MOST_WHOLE)
-        box.setMaximum(max(box.maximum(), whole))
-        box.setValue(whole)
-    else:
-        digits = f"{value:.{_MOST_DECIMALS}f}".rstrip("0").partition(".")[2]
-        box.setDecimals(max(_DECIMALS, len(digits)))
-        box.setMaximum(max(box.maximum(), value))
-        box.setValue(value)
 
 
 def _spin_box(decimals: int, low: float, high: float, step: float) -> QSpinBox | QDoubleSpinBox:

@@ -22,7 +22,7 @@ from engine import sizes
 
 _WIDTH = 260
 _MOST = 2**31 - 1  # of a spin box
-_MOST_DECIMALS = 5
+_DECIMALS, _MOST_DECIMALS = 1, 5
 
 
 class Editor(QWidget):
@@ -95,7 +95,7 @@ class NumberEditor(Editor):
             self.box.setSingleStep(int(option.step))
         else:
             self.box = QDoubleSpinBox()
-            self.box.setDecimals(1)
+            self.box.setDecimals(_DECIMALS)
             self.box.setRange(option.low, option.high)
             self.box.setSingleStep(option.step)
         super().__init__(option, self.box)
@@ -110,7 +110,7 @@ class NumberEditor(Editor):
         """See Editor."""
         assert isinstance(value, int | float)
         self.box.blockSignals(True)
-        show_number(self.box, value)
+        show_number(self.box, value, _DECIMALS)
         self.box.blockSignals(False)
 
     def _on_changed(self, value: float) -> None:
@@ -266,15 +266,18 @@ def ignore_wheel(widget: QWidget) -> None:
     widget.installEventFilter(_IgnoreWheel(widget))
 
 
-def show_number(box: QSpinBox | QDoubleSpinBox, value: float) -> None:
-    """Show it as it is, also where it is larger or has more digits than people choose."""
+def show_number(box: QSpinBox | QDoubleSpinBox, value: float, decimals: int) -> None:
+    """Show it as it is, also where it is larger or has more digits than people choose.
+
+    `decimals`: at least; of a number that is not whole.
+    """
     if isinstance(box, QSpinBox):
         whole = min(round(value), _MOST)
         box.setMaximum(max(box.maximum(), whole))
         box.setValue(whole)
     else:
         digits = f"{value:.{_MOST_DECIMALS}f}".rstrip("0").partition(".")[2]
-        box.setDecimals(max(box.decimals(), len(digits)))
+        box.setDecimals(max(decimals, len(digits)))
         box.setMaximum(max(box.maximum(), value))
         box.setValue(value)
 

@@ -30,6 +30,8 @@ from app.widgets.labels import label
 from app.widgets.toast import Toast
 from engine.errors import EngineError
 
+_DECIMALS = 2
+
 
 class _Field(msgspec.Struct, frozen=True):
     """A number of SamplingParams; `step` 0: a whole one."""
@@ -165,7 +167,7 @@ class PresetsEditor(Card):
         blockers = [QSignalBlocker(editor) for editor in editors]
         self.name.setText(preset.name)
         for name, spin in self.fields.items():
-            show_number(spin, getattr(preset.params, name))
+            show_number(spin, getattr(preset.params, name), _DECIMALS)
         self.fixed.setChecked(preset.fixed_seed)
         self.stop.setPlainText("\n".join(preset.params.stop))
         self.grammar.setPlainText(preset.params.grammar)
@@ -240,7 +242,7 @@ def _spin(field: _Field) -> QSpinBox | QDoubleSpinBox:
     spin: QSpinBox | QDoubleSpinBox
     if field.step:
         spin = QDoubleSpinBox()
-        spin.setDecimals(2)
+        spin.setDecimals(_DECIMALS)
         spin.setSingleStep(field.step)
         spin.setRange(field.low, field.high)
     else:

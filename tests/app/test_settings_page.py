@@ -287,6 +287,8 @@ def test_what_nobody_touched_of_a_preset_stays_as_it_is(
     assert shown == [6.125, 5000, 0.005]
     editor.fields["top_p"].setValue(0.5)
     assert settings.preset("Mine").params == msgspec.structs.replace(params, top_p=0.5)
+    editor.choose(BALANCED.name)
+    assert editor.fields["temperature"].decimals() == 2
 
 
 def test_a_preset_that_cannot_be_is_told_and_not_saved(
