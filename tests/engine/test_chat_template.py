@@ -3,6 +3,7 @@
 
 import time
 import tracemalloc
+from collections.abc import Iterator
 from datetime import datetime
 
 import pytest
@@ -265,6 +266,20 @@ def test_what_could_take_for_ever_in_one_call_is_refused_before(source: str, rea
     with pytest.raises(TemplateFailedError, match=reason):
         TemplateSandbox(NOW).render(source)
     assert time.process_time() - began < 6
+
+
+def test_the_time_that_other_programs_take_from_a_template_is_not_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(template_sandbox, "MAX_SECONDS", 0.3)
+
+    class Paused(list[int]):
+        def __iter__(self) -> Iterator[int]:
+            time.sleep(0.5)
+            return super().__iter__()
+
+    source = "{% for each in paused %}{{ each }}{% endfor %}"
+    assert TemplateSandbox(NOW).render(source, paused=Paused([1, 2])) == "12"
 
 
 @pytest.mark.parametrize(
