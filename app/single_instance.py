@@ -28,26 +28,37 @@ class SingleInstance:
         if self._lock.tryLock(0):
             return ""
         if self._lock.error() is QLockFile.LockError.LockFailedError:
-            process, computer, _ = self._lock.getLockInfo()
-            if computer not in ("", QSysInfo.machineHostName()):
-                # Nobody can see from here whether that process is alive.
-                return tr(
-                    "Runahead is already open with the data folder {folder}, on the computer"
-                    " {computer} (process {process}). Close it there. If it is open no more,"
-                    " delete {file}.",
-                    folder=self._folder,
-                    computer=computer,
-                    process=process or "?",
-                    file=self._lock.fileName(),
-                )
+            if unseen := unseen_holder(self._lock):
+                said = tr("Runahead is already open with the data folder {f}.", f=self._folder)
+                return f"{said} {unseen}"
+            process, *_ = self._lock.getLockInfo()
             return tr(
                 "Runahead is already open with the data folder {folder} (process {process})."
                 " Use that window, or set RUNAHEAD_HOME to another folder.",
                 folder=self._folder,
-                process=process or "?",
+                process=process,
             )
         return tr("Nothing can be written to the data folder {folder}.", folder=self._folder)
 
     def release(self) -> None:
         """Let another window have it."""
         self._lock.unlock()
+
+
+def unseen_holder(lock: QLockFile) -> str:
+    """Who has it, and the way out, where nobody can see from here whether that process is alive."""
+    process, computer, _ = lock.getLockInfo()
+    if not process:  # as after a power cut
+        return tr(
+            "Its lock does not say by which process. If it is open no more, delete {file}.",
+            file=lock.fileName(),
+        )
+    if computer in ("", QSysInfo.machineHostName()):
+        return ""
+    return tr(
+        "That is on the computer {computer} (process {process}). Close it there. If it is open no"
+        " more, delete {file}.",
+        computer=computer,
+        process=process,
+        file=lock.fileName(),
+    )

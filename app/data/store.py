@@ -12,6 +12,7 @@ from app.data.data_error import DataError, from_sqlite
 from app.data.database import open_database, open_for_reading
 from app.data.searcher import Searcher
 from app.data.writer import Write, Writer
+from app.single_instance import unseen_holder
 
 OnSaved = Callable[[str | None], None]
 
@@ -149,13 +150,12 @@ def _lock(path: Path) -> QLockFile:
     if lock.tryLock(0):
         return lock
     if lock.error() == QLockFile.LockError.LockFailedError:
-        process = lock.getLockInfo()[0] if lock.getLockInfo() else 0
-        raise DataError(
-            "in use",
-            f"Runahead is already open with the conversations in {path.parent}"
-            + (f" (process {process})" if process else ""),
-            "Use that window, or close it first.",
-        )
+        said = f"Runahead is already open with the conversations in {path.parent}"
+        if unseen := unseen_holder(lock):
+            raise DataError("in use", said, unseen)
+        process, *_ = lock.getLockInfo()
+        hint = "Use that window, or close it first."
+        raise DataError("in use", f"{said} (process {process})", hint)
     raise DataError(
         "storage",
         f"The folder {path.parent} cannot be written to",

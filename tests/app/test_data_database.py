@@ -173,6 +173,23 @@ def test_a_second_process_is_told_who_has_it_and_a_dead_one_does_not_count(
     conversations.close()
 
 
+def test_who_may_have_it_on_another_computer_is_named_with_the_way_out(
+    qapp: object, tmp_path: Path
+) -> None:
+    path, lock = tmp_path / "c.sqlite", tmp_path / "c.sqlite.lock"
+    conversations = Conversations(path)
+    process, app, _, machine, *rest = lock.read_text().split("\n")
+    conversations.close()
+    for text in ("\n".join([process, app, "laptop", machine[::-1], *rest]), ""):
+        lock.write_text(text)
+        error = refusal(path)
+        assert error.kind == "in use"
+        assert f"delete {lock}" in error.hint
+        assert ("on the computer laptop" in error.hint) == bool(text)
+    lock.unlink()
+    Conversations(path).close()
+
+
 def test_a_folder_that_cannot_be_made_is_told(qapp: object, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     error = refusal(tmp_path / "file" / "folder" / "c.sqlite")

@@ -34,6 +34,8 @@ def test_a_window_that_died_on_another_computer_is_named_with_the_way_out(tmp_pa
     why = second.take()
     assert "on the computer laptop" in why
     assert f"delete {lock}" in why
+    lock.write_text("")  # as after a power cut
+    assert f"delete {lock}" in second.take()
     lock.unlink()
     assert second.take() == ""
     second.release()
