@@ -47,7 +47,10 @@ def choose_store(
     try:
         lacking = missing_space(path, model)
         if not os.access(path.parent, os.W_OK):
-            raise errors.StorageError(f"Nothing may be written in {path.parent}")
+            raise errors.StorageError(
+                f"Nothing may be written in {path.parent}",
+                "Choose another place for the pack, or run the model in place (store: gguf).",
+            )
     except errors.StorageError as error:
         if options.pack_path:
             raise

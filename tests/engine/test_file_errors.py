@@ -13,7 +13,7 @@ import pytest
 
 from engine.cli.main import main
 from engine.engine import Engine
-from engine.errors import UnsupportedModelError
+from engine.errors import StorageError, UnsupportedModelError
 from engine.events import Notice
 from engine.model_info import inspect_model
 from engine.options import EngineOptions
@@ -76,6 +76,10 @@ def test_without_a_pack_and_a_folder_that_takes_one_the_model_file_is_read_in_pl
         assert engine.info.store == "gguf"
         (notice,) = [event.text for event in engine.poll() if isinstance(event, Notice)]
     assert "read in place" in notice and str(home / "packs") in notice
+    if made:  # one that was named is no other's business
+        named = EngineOptions(run_log=False, pack_path=str(home / "packs" / "a.pack"))
+        with pytest.raises(StorageError, match="another place for the pack"):
+            Engine.open(model, named)
 
 
 def test_a_pack_at_an_impossible_place_is_a_sentence_of_each_host(tmp_path: Path) -> None:
@@ -155,8 +159,8 @@ def test_a_child_for_which_no_line_is_left_leaves_no_handle_and_no_log(
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr(socket, "socketpair", none_left)
-    before = len(list(Path("/proc/self/fd").iterdir()))
+    before = len(list(Path("/dev/fd").iterdir()))
     with pytest.raises(OSError, match="Too many open files"):
         child.Child("engine.host", HostReport)
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert len(list(Path("/dev/fd").iterdir())) == before
     assert not list((home / "logs").iterdir())
