@@ -27,7 +27,7 @@ MAX_BRANCHING = 1 << 20  # names times branches of a template
 MAX_TEXT = 1 << 24  # characters of any string
 MAX_ITEMS = 1 << 17  # of any list, and characters of a text that is taken for one
 MAX_DEPTH = 200  # of lists in lists: what runs in C calls itself for each
-MAX_NUMBER_BITS = 60  # Python tells larger ones apart slowly
+MAX_NUMBER_BITS = 60  # larger ones can be chosen to have equal hashes
 MAX_PARTS = 10  # of an attribute, as in `sort(attribute="a.b,c")`
 MAX_SEARCH = 1 << 28  # characters times those that are searched, where each may meet each
 MAX_WIDTH = 1000  # of padding, indents and the like, and digits that are rounded to

@@ -6,7 +6,7 @@ from jinja2 import nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.visitor import NodeTransformer
 
-LARGE = 1 << 32  # numbers in the source over this are looked at
+LARGE = 1 << 32  # numbers in the source over this are weighed as computed ones are
 
 
 def bounded(tree: nodes.Template) -> nodes.Template:
