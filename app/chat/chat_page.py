@@ -201,10 +201,12 @@ class ChatPage(QWidget):
             self.close_chat(view.chat.id)
 
     def _find(self) -> None:
+        self._show_chats()
         if view := self.tabs.current:
             view.open_search()
 
     def _on_current_changed(self, conversation_id: str) -> None:
+        self._show_chats()
         self.list.set_current(conversation_id)
         view = self.tabs.view(conversation_id)
         self.panel.set_chat(view.chat if view else None)
@@ -235,6 +237,11 @@ class ChatPage(QWidget):
     def _show_panel(self, on: bool) -> None:
         self.panel.setVisible(on)
         self._arrange()
+
+    def _show_chats(self) -> None:
+        """Whoever goes to a chat wants to see it, and not the settings in its place."""
+        if self.panel.is_alone:
+            self._show_panel(False)
 
     def _arrange(self) -> None:
         """Where panel and chats do not fit beside each other, the panel is shown alone."""

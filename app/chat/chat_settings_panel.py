@@ -63,6 +63,9 @@ class ChatSettingsPanel(QFrame):
     Signals:
         changed: The chat's settings are others now.
         closed: The panel shall be hidden.
+
+    Attributes:
+        is_alone: It has all of the page, in the place of the chats.
     """
 
     changed = Signal()
@@ -71,7 +74,7 @@ class ChatSettingsPanel(QFrame):
     def __init__(self, settings: Settings, theme: Theme, parent: QWidget | None = None):
         super().__init__(parent)
         self.setProperty("kind", "panel")
-        self._is_alone = False
+        self.is_alone = False
         follow_font(self, self._fit_width)
         self._settings = settings
         self._chat: Chat | None = None
@@ -149,12 +152,12 @@ class ChatSettingsPanel(QFrame):
 
     def set_alone(self, on: bool) -> None:
         """Have all of the page, where there is no room for the chats beside."""
-        self._is_alone = on
+        self.is_alone = on
         self._fit_width()
 
     def _fit_width(self) -> None:
-        self.setMinimumWidth(0 if self._is_alone else self.usual_width)
-        self.setMaximumWidth(_ANY_WIDTH if self._is_alone else self.usual_width)
+        self.setMinimumWidth(0 if self.is_alone else self.usual_width)
+        self.setMaximumWidth(_ANY_WIDTH if self.is_alone else self.usual_width)
 
     def set_chat(self, chat: Chat | None) -> None:
         """Show another chat's settings."""

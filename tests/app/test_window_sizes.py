@@ -111,6 +111,10 @@ def test_beside_the_open_monitor_in_a_small_window_the_settings_of_a_chat_take_i
     panel.close_button.click()
     assert view.isVisible() and not panel.isVisible() and tabs.bar.tabIcon(index).isNull()
     view.settings_asked.emit()
+    assert not view.isVisible()
+    window.open_conversation(view.chat.id)
+    assert view.isVisible() and not panel.isVisible()
+    view.settings_asked.emit()
     window.resize(1400, 600)
     qtbot.waitUntil(lambda: view.isVisible() and panel.width() == panel.usual_width)
 
