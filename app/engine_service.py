@@ -1,12 +1,12 @@
 """EngineService: the only door between the window and the engine."""
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
+from app.outcome import tell
 from app.reply import Reply
 from engine import trace
 from engine.cache_size import CacheSize
@@ -54,7 +54,7 @@ class EngineService(QObject):
     Attributes:
         n_tokens: All tokens that have arrived.
         policy: What the engine goes by, which is what was asked for last unless it refuses that.
-        cache, link: What was asked for last, of the engine that has been told of.
+        cache, link: What was asked for last of the engine that `state_changed` has told of.
     """
 
     state_changed = Signal(object)
@@ -262,7 +262,7 @@ class EngineService(QObject):
             self.policy_refused.emit(event.policy)
         elif isinstance(event, TokensCounted):
             if callback := self._counting.pop(event.query, None):
-                _tell(callback, event.n_tokens)
+                tell(callback, event.n_tokens)
         elif isinstance(event, Notice):
             self.noticed.emit(event.text)
 
@@ -280,7 +280,7 @@ class EngineService(QObject):
         if state.phase in ("stopped", "failed"):
             waiting, self._counting = self._counting, {}
             for callback in waiting.values():
-                _tell(callback, -1)
+                tell(callback, -1)
         self.state_changed.emit(state)
 
     def _started(self, job: int) -> int:
@@ -299,11 +299,3 @@ class EngineService(QObject):
         interval = FRAME_MS if busy else IDLE_MS
         if not self._closed and self._timer.interval() != interval:
             self._timer.start(interval)
-
-
-def _tell(callback: Callable[[int], None], n_tokens: int) -> None:
-    """A fault of whoever asked is reported, and costs nobody else an event."""
-    try:
-        callback(n_tokens)
-    except Exception:
-        sys.excepthook(*sys.exc_info())

@@ -1,7 +1,6 @@
 """Store: the database for the one process that has it, reads here, writes in a thread."""
 
 import sqlite3
-import sys
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from app.data.data_error import DataError, from_sqlite
 from app.data.database import open_database, open_for_reading
 from app.data.searcher import Searcher
 from app.data.writer import Write, Writer
+from app.outcome import tell
 from app.single_instance import unseen_holder
 
 OnSaved = Callable[[str | None], None]
@@ -107,7 +107,7 @@ class Store(QObject):
             if error is None:
                 self._waiting.pop(token, None)
             if on_saved is not None:
-                _tell(on_saved, trouble or None)
+                tell(on_saved, trouble or None)
         if trouble == self._trouble:
             return
         self._trouble = trouble
@@ -121,14 +121,6 @@ class Store(QObject):
             return str(from_sqlite(error, self.path, "could not be saved"))
         why = "there is not enough memory" if isinstance(error, MemoryError) else error
         return f"Conversations could not be saved: {why}"
-
-
-def _tell(on_saved: OnSaved, why: str | None) -> None:
-    """A fault of one who hears of an outcome is reported, and costs nobody else theirs."""
-    try:
-        on_saved(why)
-    except Exception:
-        sys.excepthook(*sys.exc_info())
 
 
 def _lock(path: Path) -> QLockFile:
