@@ -6,6 +6,7 @@ from random import Random
 
 from recipe.corpus.checks import CheckTopic
 from recipe.corpus.comparisons import ComparisonTopic
+from recipe.corpus.differences import DifferenceTopic
 from recipe.corpus.entities import EntityTopic
 from recipe.corpus.lists import ListTopic
 from recipe.corpus.memory import MemoryTopic
@@ -50,8 +51,9 @@ MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
     (UnknownTopic().thread, 7),
     (STORIES.thread, 11),
     (POEMS.thread, 4),
-    (ComparisonTopic().thread, 4),
-    (ListTopic().thread, 5),
+    (ComparisonTopic().thread, 5),
+    (DifferenceTopic().thread, 6),
+    (ListTopic().thread, 7),
     (WordTopic().thread, 8),
     (NumberTopic().thread, 2),
 )
