@@ -17,6 +17,7 @@ from recipe.corpus.prompts import development_prompts, held_out_prompts
 from recipe.corpus.scripts import ScriptTopic
 from recipe.corpus.split import is_held_out, normalised
 from recipe.corpus.stories import StoryTopic
+from recipe.corpus.strange import StrangeTopic
 from recipe.corpus.turn import Conversation, Exchange, Thread, Turn
 from recipe.corpus.unknown import UnknownTopic
 from recipe.corpus.wording import typed
@@ -49,6 +50,7 @@ MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
     (CheckTopic(FACTS).thread, 9),
     (PaintTopic().thread, 3),
     (UnknownTopic().thread, 7),
+    (StrangeTopic().thread, 10),
     (STORIES.thread, 11),
     (POEMS.thread, 4),
     (ComparisonTopic().thread, 5),
