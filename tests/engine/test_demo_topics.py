@@ -15,7 +15,7 @@ from recipe.corpus import Turn, conversations
 from recipe.corpus.checks import CheckTopic
 from recipe.corpus.comparisons import WEIGHTS, ComparisonTopic
 from recipe.corpus.entities import WHY
-from recipe.corpus.forms import items, names, sections, table, text
+from recipe.corpus.forms import items, sections, table, text
 from recipe.corpus.grammar import plural
 from recipe.corpus.lists import ListTopic
 from recipe.corpus.memory import MemoryTopic
@@ -24,7 +24,6 @@ from recipe.corpus.numbers import NumberTopic
 from recipe.corpus.order import in_order
 from recipe.corpus.poems import PoemTopic
 from recipe.corpus.split import normalised
-from recipe.corpus.stories import COMMON, StoryTopic
 from recipe.corpus.turn import Exchange, Thread
 from recipe.corpus.unknown import UnknownTopic
 from recipe.corpus.words import COUNTS, WordTopic
@@ -154,45 +153,6 @@ def test_why_is_answered_with_the_fact_that_was_told(name: str) -> None:
     assert n_asked > 50
 
 
-def test_a_second_trouble_is_later_in_the_table_than_the_first() -> None:
-    pieces = [re.split(r"\{\w+\}", text(row["trouble"])) for row in table("troubles.table")]
-    order = [max(found, key=len) for found in pieces]
-    rng = Random(9)
-    n_several = 0
-    for _ in range(300):
-        stories = [e.answer for e in StoryTopic().thread(rng) if len(e.answer) > 200]
-        told = "\n".join(stories)
-        found = sorted((told.index(t), place) for place, t in enumerate(order) if t in told)
-        places = [place for _, place in found]
-        assert places == sorted(places), told
-        n_several += len(places) > 1
-    assert n_several > 50
-
-
-def test_few_names_are_given_to_heroes_when_the_user_gives_none() -> None:
-    known = {*names("women"), *names("men")}
-    common = {*names("women")[:COMMON], *names("men")[:COMMON]}
-    given = []
-    for exchange in talks(StoryTopic().thread):
-        found = known & set(re.findall(r"\w+", exchange.answer))
-        if len(exchange.answer) > 200 and not found & set(re.findall(r"\w+", exchange.question)):
-            given += found
-    assert common >= set(given)
-    assert sum(given.count(most[0]) for most in (names("women"), names("men"))) > len(given) / 8
-
-
-def test_the_hero_of_a_story_has_the_name_that_was_asked_for() -> None:
-    n_named = 0
-    for exchange in talks(StoryTopic().thread):
-        asked = re.search(r"(?:called|named) ([A-Z][a-z]+)", exchange.question)
-        if asked:
-            n_named += 1
-            assert asked[1] in exchange.answer
-            known = {*names("women"), *names("men")}
-            assert known & set(re.findall(r"\w+", exchange.answer)) == {asked[1]}
-    assert n_named > 50
-
-
 def test_what_is_told_is_remembered_and_what_is_not_told_is_not_known() -> None:
     rng = Random(7)
     for _ in range(200):
@@ -244,14 +204,6 @@ def test_a_verdict_is_that_of_the_fact_before_it() -> None:
             agrees = found[2] in (", that is right", ", so yes")
             assert agrees == (value in found[1].replace(plural(value), value)), exchange
     assert n_verdicts > 300
-
-
-def test_a_sentence_has_the_word_that_was_asked_for() -> None:
-    for exchange in talks(WordTopic().thread, 1000):
-        _, task, word, _ = exchange.key.split("/", 3)
-        if task in ("uses", "two words"):
-            assert re.search(rf"\b{word}\b", exchange.question, re.IGNORECASE)
-            assert re.search(rf"\b{word}\b", exchange.answer), exchange.answer
 
 
 def test_rhymes_are_as_many_as_asked_for_and_in_the_order_of_the_table() -> None:
