@@ -9,6 +9,7 @@ from recipe.corpus.comparisons import ComparisonTopic
 from recipe.corpus.differences import DifferenceTopic
 from recipe.corpus.entities import EntityTopic
 from recipe.corpus.lists import ListTopic
+from recipe.corpus.meals import MealTopic
 from recipe.corpus.memory import MemoryTopic
 from recipe.corpus.numbers import NumberTopic
 from recipe.corpus.paints import PaintTopic
@@ -55,7 +56,8 @@ MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
     (POEMS.thread, 4),
     (ComparisonTopic().thread, 5),
     (DifferenceTopic().thread, 6),
-    (ListTopic().thread, 7),
+    (ListTopic().thread, 8),
+    (MealTopic().thread, 5),
     (WordTopic().thread, 8),
     (NumberTopic().thread, 2),
 )
