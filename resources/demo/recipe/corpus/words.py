@@ -104,6 +104,11 @@ def unknown_word(rng: Random, task: str) -> str:
     return made_up(rng) if roll < 0.7 else rng.choice(_strange(task))
 
 
+def _task_of(kind: str) -> str:
+    """The task that `kind` of question asks for: "rhyme" of "rhyme one" and "another rhyme"."""
+    return kind.removesuffix(" one").removesuffix(" many").removeprefix("another ")
+
+
 def quoted(word: str, rng: Random) -> str:
     """`word` as it may be typed in a question, with quotes or without."""
     mark = rng.choice(("", "", "", "", '"', '"', "'"))
@@ -125,7 +130,7 @@ class WordTopic:
             if found and rng.random() < 0.35:
                 task = rng.choice(_TASKS)
             found += self._one(rng, task, before, more=len(found) + 1 < length)
-            before = task
+            before = found[-1].key.split("/")[1]
         return found
 
     def _one(self, rng: Random, task: str, before: str, more: bool) -> Thread:
@@ -161,12 +166,12 @@ class WordTopic:
 
     @staticmethod
     def _asked(rng: Random, kind: str, word: str, before: str, **values: str) -> tuple[str, str]:
-        """The key and the question; `before` is the task that was asked before, if any."""
+        """The key and the question; `before` is the kind of task asked before, if any."""
         section = section_of("words.forms", kind)
-        task = kind.removesuffix(" one").removesuffix(" many")
+        task = _task_of(kind)
         forms, mark = section.questions, "?"
         roll = rng.random()
-        if before == task and section.follow_ups and roll < 0.7:
+        if _task_of(before) == task and section.follow_ups and roll < 0.7:
             forms, mark = section.follow_ups, "~"
         elif before and roll < 0.88:
             forms, mark = section_of("words.forms", f"{kind} next").questions, "+"
@@ -208,13 +213,17 @@ class WordTopic:
     ) -> Exchange:
         """As many of `known`, in their order, as are asked for, or fewer where there are fewer.
 
-        One is asked for if `only`.
+        One is asked for if `only`. Where no number is told, one is meant if one was asked before.
         """
         roll = 0.0 if only else rng.random()
+        if not only and _task_of(before) == task:
+            roll = 0.35 + 0.65 * roll if roll > 0.5 else 0.5
         count = 1 if roll < 0.35 else _SOME if roll < 0.65 else rng.choice((2, 3, 3, 4, 5))
         kind = task if 0.35 <= roll < 0.65 else f"{task} one" if count == 1 else f"{task} many"
         number = rng.choice((COUNTS[count - 1], COUNTS[count - 1], str(count)))
         key, question = self._asked(rng, kind, word, before, count=number)
+        if "/~" in key and before in (f"{task} one", f"another {task}"):
+            kind, count = f"{task} one", 1
         forms = section_of("words.forms", kind).answers or section_of("words.forms", task).answers
         answer = expand(rng.choice(forms), rng, {"name": word, "words": join(known[:count])})
         if count > len(known) and kind.endswith("many"):
