@@ -1,4 +1,4 @@
-"""The stories of the demo model's corpus: what is asked for is in them, and nothing twice."""
+"""The stories and poems of the demo model's corpus: what is asked for is in them."""
 
 import re
 import sys
@@ -10,6 +10,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "resources" / "demo"))
 
 from recipe.corpus.forms import sections
+from recipe.corpus.poems import ANY as ANY_POEM
+from recipe.corpus.poems import PoemTopic
 from recipe.corpus.stories import ANY, PLOTS_OF_A_HERO, UNFIT, StoryTopic, cast, plots_of
 from recipe.corpus.turn import Exchange
 
@@ -97,3 +99,30 @@ def test_plots_and_tales_are_asked_for_and_told() -> None:
 def test_each_hero_has_plots_that_fit() -> None:
     for hero in cast("animals") + cast("children") + cast("grown"):
         assert len(set(plots_of(hero))) == PLOTS_OF_A_HERO
+
+
+def test_each_subject_has_one_poem_of_four_lines() -> None:
+    found = sections("poems.forms")
+    assert len(found) > 100
+    assert set(ANY_POEM) <= {section.name for section in found}
+    for section in found:
+        assert section.name in section.questions
+        assert [couplet.count(" / ") for couplet in section.answers] == [1, 1]
+    subjects = [subject.lower() for section in found for subject in section.questions]
+    assert len(subjects) == len(set(subjects))
+    near = {subject.lower() for section in found for subject in section.others}
+    assert not (near | {subject.lower() for subject in cast("no poems")}) & set(subjects)
+
+
+def test_another_poem_is_another() -> None:
+    rng = Random(8)
+    for _ in range(600):
+        titles = [e.answer.split("\n")[0] for e in PoemTopic().thread(rng) if "\n" in e.answer]
+        known = [title for title in titles if " no poem " not in title]
+        subjects = [title.split(" about ")[-1] for title in known]
+        assert len(subjects) == len(set(subjects)), titles
+
+
+def test_what_there_is_no_story_about_has_none() -> None:
+    known = {thing.lower() for tale in sections("tales.forms") for thing in tale.questions}
+    assert not known & {thing.lower() for thing in cast("no tales")}
