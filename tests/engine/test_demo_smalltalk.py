@@ -23,4 +23,4 @@ def test_what_users_tell_of_their_day_asks_for_no_tip() -> None:
 def test_what_is_asked_about_the_model_has_one_answer(name: str) -> None:
     section = section_of("identity.forms", name)
     assert len(section.answers) == 1
-    assert len(section.questions) >= 7
+    assert len(section.questions) >= 5
