@@ -88,6 +88,13 @@ def _said_once(word: str) -> bool:
 
 
 @cache
+def _told_with(word: str) -> set[str]:
+    """`word`, and what data/differences.table sets beside it."""
+    pairs = [{text(row["one"]), text(row["two"])} for row in table("differences.table")]
+    return {word}.union(*(pair for pair in pairs if word in pair))
+
+
+@cache
 def _sections(topic: str, number: str) -> tuple[Section, ...]:
     """What can be asked of a thing: the sections of `topic`, and those of data/strange.forms."""
     given = set(_values("x", number))
@@ -164,11 +171,14 @@ class StrangeTopic:
 
     def _other(self, strange: Strange, rng: Random) -> str:
         """Another thing to set beside `strange`, which may be a known one."""
+        told = _told_with(strange.word)
         if strange.topic in ("animals", "plants", "objects") and rng.random() < 0.4:
-            name = text(rng.choice(table(f"{strange.topic}.table"))["name"])
+            rows = table(f"{strange.topic}.table")
+            known = [name for row in rows if (name := text(row["name"])) not in told]
+            name = rng.choice(known)
             return f"{article(name)} {name}"
         alike: Sequence[Strange] = [
-            s for s in self.words if s.kind == strange.kind and s.word != strange.word
+            s for s in self.words if s.kind == strange.kind and s.word not in told
         ]
         other = rng.choice(alike)
         return text(_values(other.word, other.number)["thing"])
@@ -184,6 +194,6 @@ class StrangeTopic:
         elif topic in TOPICS and rng.random() < 0.3:
             kind = f"known {topic}"
         answer = expand(rng.choice(section_of("strange.forms", kind).answers), rng)
-        if kind == "plain" and rng.random() < 0.2:
+        if kind == "plain" and topic not in TOPICS and rng.random() < 0.2:
             answer += " " + expand(rng.choice(section_of("unknown.forms", "offer").answers), rng)
         return answer
