@@ -1,5 +1,6 @@
 """Questions that could be answered with yes or no: the fact answers them, without a verdict."""
 
+import re
 from collections.abc import Mapping
 from random import Random
 
@@ -67,6 +68,20 @@ BEFORE = (
     *("Tell me, ", "Just wondering, ", "My kid asks: ", "A question: ", "Hm, ", "Hey, "),
     *("One more question: ", "My daughter wants to know: ", "So ", "Please tell me: "),
 )
+REWORDED = (
+    "is it true that {name} {verb} {word}",
+    "would you say that {name} {verb} {word}",
+    "{name} {verb} {word}, right",
+    "do you know whether {name} {verb} {word}",
+    "do you think {name} {verb} {word}",
+    "can you tell me if {name} {verb} {word}",
+)
+OPPOSITES = {
+    **{"hot": "cold", "cold": "hot", "soft": "hard", "hard": "soft", "sweet": "sour"},
+    **{"sour": "sweet", "small": "big", "big": "small", "fast": "slow", "slow": "fast"},
+    **{"wet": "dry", "dry": "wet", "heavy": "light", "light": "heavy", "black": "white"},
+    **{"white": "black", "dark": "bright", "bright": "dark"},
+}
 AND_OTHERS = ("And {names}?", "What about {names}?", "And what about {names}?")
 
 
@@ -80,7 +95,7 @@ class CheckTopic:
 
     def thread(self, rng: Random) -> Thread:
         """One question, at times more of the kind."""
-        makers = (self._trait, self._columns, self._truths)
+        makers = (self._trait, self._columns, self._truths, self._truths)
         return rng.choice(makers)(rng)
 
     def _trait(self, rng: Random) -> Thread:
@@ -152,6 +167,19 @@ class CheckTopic:
     def _truth(row: Row, rng: Random) -> Exchange:
         asked = rng.choice([q for side in ("yes", "no") for q in items(row.get(side, ()))])
         key = f"checks/truth/{row['fact']}/{asked}"
-        before = rng.choice(BEFORE) if rng.random() < 0.25 else ""
-        question = before + expand(f"{asked}?", rng, capital=not before)
+        question = expand(f"{_reworded(expand(asked, rng, capital=False), rng)}?", rng)
+        if rng.random() < 0.2:
+            question = rng.choice(BEFORE) + question[0].lower() + question[1:]
         return Exchange(key, question, expand(f"{row['fact']}.", rng))
+
+
+def _reworded(asked: str, rng: Random) -> str:
+    """At times `asked`, where it is whether one word is another, as it may be asked too."""
+    found = re.fullmatch(r"(is|are) (\w+) (\w+)", asked)
+    if found is None or rng.random() < 0.5:
+        return asked
+    verb, name, word = found.groups()
+    forms = list(REWORDED)
+    if word in OPPOSITES:
+        forms += [f"{asked} or {OPPOSITES[word]}"] * 3
+    return rng.choice(forms).format(name=name, verb=verb, word=word)

@@ -90,7 +90,8 @@ class ComparisonTopic:
         word = rng.choice(list(SIZES))
         sizes = _sizes()
         one = text(known["name"]) if known else rng.choice(list(sizes))
-        two = rng.choice([n for n, size in sizes.items() if abs(size - sizes[one]) >= SIZES[word]])
+        apart = SIZES[word]
+        two = rng.choice([n for n, size in sizes.items() if abs(size - sizes[one]) >= apart])
         less, more = sorted((one, two), key=sizes.__getitem__)
         if word in ("smaller", "lighter"):
             less, more = more, less
@@ -103,9 +104,10 @@ class ComparisonTopic:
     def _lives(self, rng: Random) -> Exchange:
         """How old each of two gets."""
         one, two = rng.sample([row for row in table("animals.table") if "life" in row], 2)
-        values = {"one": one["name"], "two": two["name"], "1": one["life"], "2": two["life"]}
+        values: dict[str, Value] = {"one": one["name"], "two": two["name"], "word": "longer"}
+        values |= {"1": one["life"], "2": two["life"]}
         answers = ["{a one} lives {1} and {a two} {2}."]
-        return self._exchange(rng, "lives", rng.choice(LIVES), answers, {**values, "word": "longer"})
+        return self._exchange(rng, "lives", rng.choice(LIVES), answers, values)
 
     def _kind(self, rng: Random) -> Exchange:
         row = rng.choice(table("animals.table"))

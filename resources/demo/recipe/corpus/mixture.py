@@ -48,7 +48,7 @@ MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
     (ScriptTopic("people", 0.1).thread, 8),
     (ScriptTopic("nature", 0.35, brief=True).thread, 10),
     (MEMORY.thread, 7),
-    (CheckTopic(FACTS).thread, 9),
+    (CheckTopic(FACTS).thread, 11),
     (PaintTopic().thread, 3),
     (UnknownTopic().thread, 7),
     (StrangeTopic().thread, 10),
