@@ -58,6 +58,14 @@ def known_names() -> set[str]:
     return named | {plural(name) for name in named} | {bare(text(r.get("names", ""))) for r in rows}
 
 
+def told_of() -> set[str]:
+    """What single facts are about, one and several, in lower case and without article."""
+    told = {bare(text(row["thing"])) for row in table("thing_colours.table")}
+    facts = [text(row["fact"]) for row in table("truths.table")]
+    told |= {bare(re.split(" (?:is|are|has|have|can) ", fact)[0]) for fact in facts}
+    return told | {plural(thing) for thing in told}
+
+
 def bare(name: str) -> str:
     """`name` in lower case without its article."""
     return re.sub(r"^(a|an|the) ", "", name.lower())
@@ -65,8 +73,8 @@ def bare(name: str) -> str:
 
 @cache
 def strange_words() -> tuple[Strange, ...]:
-    """The words of data/strange.table, save any that a table of facts has come to know."""
-    known = known_names()
+    """The words of data/strange.table, save any that another table has come to know."""
+    known = known_names() | told_of()
     return tuple(
         Strange(word, text(row["kind"]), text(row["topic"]), text(row["number"]))
         for row in table("strange.table")
