@@ -29,11 +29,28 @@ UNFIT = {
     "read": ("owl", "teacher", "grandmother", "doctor"),
     "noise": ("ghost",),
     "lie": ("baker",),
+    "pet": ("puppy", "dog"),
+    "wish": ("fairy", "spider"),
+    "invent": ("robot",),
+    "grandmother": ("grandmother",),
+    "sea": ("sailor", "pirate", "fisherman"),
 }
 # Plots of the young only.
-YOUNG = ("school", "small", "read", "dark", "swim")
+YOUNG = ("school", "small", "read", "dark", "swim", "pet", "grandmother")
 # What fills the slots of such plots is asked for with them.
 FILLED = ("finds", "loses", "magic", "young", "meets", "helps")
+# The share of those among the plots that are asked for, and of each among them.
+FILLED_SHARE = 0.4
+FILLED_WEIGHTS = (5, 3, 2, 2, 3, 2)
+# What a hero does of whom it is asked what he is like.
+LIKE = {
+    **{"sad": "sad", "lonely": "friend", "lazy": "work", "shy": "sing", "brave": "brave"},
+    **{"small": "small", "tiny": "small", "clever": "invent", "curious": "noise"},
+    **{"hungry": "cake", "sick": "ill", "bored": "bored", "rich": "rich", "angry": "quarrel"},
+    **{"tired": "sleep", "greedy": "rich", "kind": "visit", "friendly": "visit"},
+}
+# Plots of those that are no animals.
+OF_PEOPLE = ("rich", "invent", "grandmother", "pet")
 # So many plots each hero has that is asked for without one.
 PLOTS_OF_A_HERO = 4
 # What is said after a story, and how often.
@@ -45,6 +62,9 @@ AFTER = (
 # What only a story with a hero can be asked.
 OF_A_HERO = ("where", "who", "name", "help")
 NAMED = 0.5
+# What a reply may offer, and how it is taken.
+ANOTHER = "I can tell you another one."
+YES = ("Yes, please.", "Yes please", "Yes", "OK", "Please do.", "Sure!", "I would like that.")
 
 
 class StoryTopic:
@@ -67,6 +87,10 @@ class StoryTopic:
             elif part not in said and (made := _after(rng, part, values)):
                 thread.append(made)
                 said.add(part)
+                if made.answer.endswith(ANOTHER) and rng.random() < 0.5:
+                    found, values = self._story(rng, "any", values, follows=True)
+                    thread.append(found._replace(question=rng.choice(YES)))
+                    said = set()
         return thread
 
     def offered(self, rng: Random) -> Thread:
@@ -80,12 +104,14 @@ class StoryTopic:
         if kind in ("tale", "no tale"):
             return _tale(rng, kind, before, follows)
         values = _cast(rng, kind, before)
-        plot = _plot(values)
         asked = _parts()[kind].follow_ups if follows else _parts()[kind].questions
         form = rng.choice(asked)
         if "{a trait}" in form or "{trait}" in form:
-            trait = rng.choice(cast("asked traits"))
+            trait = rng.choice(cast("asked traits") if "plot" in kind else tuple(LIKE))
             values |= {"trait": trait, "a_hero": f"{article(trait)} {trait} {values['hero']}"}
+            if "plot" not in kind:
+                values["plot"] = LIKE[trait]
+        plot = _plot(values)
         wish = rng.choice(plot.questions)
         wanted = expand(form.replace("{plot}", wish), rng, values)
         told = self.story(rng, plot, values, "long" in wanted.lower().split())
@@ -138,7 +164,10 @@ def plots_of(hero: str) -> tuple[str, ...]:
     known = [
         name
         for name in _plots()
-        if name not in FILLED and hero not in UNFIT.get(name, ()) and not (grown and name in YOUNG)
+        if name not in FILLED
+        and hero not in UNFIT.get(name, ())
+        and not (grown and name in YOUNG)
+        and not (hero in cast("animals") and name in OF_PEOPLE)
     ]
     return tuple(Random(hero).sample(known, PLOTS_OF_A_HERO))
 
@@ -173,8 +202,8 @@ def _cast(rng: Random, kind: str, before: Mapping[str, Value]) -> dict[str, Valu
                 plot = rng.choice(plots_of(hero))
             elif kind == "pair":
                 plot = "meets"
-            elif rng.random() < 0.3:
-                plot = rng.choice(FILLED)
+            elif rng.random() < FILLED_SHARE:
+                plot = rng.choices(FILLED, FILLED_WEIGHTS)[0]
             if hero in UNFIT.get(plot, ()):
                 continue
         if plot != before.get("plot") or (kind == "pair" and hero != before.get("hero")):
@@ -191,6 +220,7 @@ def _cast(rng: Random, kind: str, before: Mapping[str, Value]) -> dict[str, Valu
     noun = rng.choice(cast("magic" if plot == "magic" else "things"))
     thing = f"{rng.choice(cast('old'))} {noun}" if rng.random() < 0.5 else noun
     helpers = [name for name in cast("helpers") if name != hero]
+    places = [place for place in cast("places") if plot != "sea" or "sea" not in place]
     others = [name for name in cast("animals") + cast("children") if name != hero]
     return {
         **{"hero": hero, "plot": plot, "trait": trait, "noun": noun, "thing": thing},
@@ -198,7 +228,7 @@ def _cast(rng: Random, kind: str, before: Mapping[str, Value]) -> dict[str, Valu
         **{"him": "her" if she else "him", "his": "her" if she else "his"},
         **{"His": "Her" if she else "His", "helper": rng.choice(helpers)},
         **{"other": rng.choice(others), "young": rng.choice(cast("young"))},
-        **{"place": rng.choice(cast("places")), "a_hero": f"{article(trait)} {trait} {hero}"},
+        **{"place": rng.choice(places), "a_hero": f"{article(trait)} {trait} {hero}"},
         **extra,
     }
 
