@@ -58,6 +58,7 @@ AFTER = (
     *(("another", 40), ("happier", 12), ("next", 9), ("liked", 12), ("about", 6), ("longer", 4)),
     *(("funnier", 4), ("where", 3), ("who", 3), ("name", 2), ("help", 3), ("sadder", 2)),
     *(("moral", 3), ("true", 3), ("scarier", 2), ("disliked", 2)),
+    ("ending", 3),
 )
 # What only a story with a hero can be asked.
 OF_A_HERO = ("where", "who", "name", "help")
