@@ -66,6 +66,9 @@ def test_a_list_has_as_many_as_asked_for_and_goes_on_behind_them() -> None:
     rng = Random(6)
     for _ in range(2000):
         thread = ListTopic().thread(rng)
+        if "/unknown/" in thread[0].key:
+            assert "I do not know any of those" in thread[0].answer
+            continue
         listed = [text(item) for item in items(rows[thread[0].key.split("/")[1]]["items"])]
         answer = re.sub(r"^(Here are .*: |How about )", "", thread[0].answer).rstrip(".?")
         found = re.split(r", | and (?!seek|ladders)", answer)

@@ -99,6 +99,19 @@ NO_SINGULAR = {"trousers", "clothes", "shorts", "tennis", "draughts", "snakes an
 ANSWERS = ("{list}.", "Here are {count} {name}: {list}.", "Here are {count} {name}: {list}.")
 ANSWER_ONE = "{list}."
 ANSWERS_MORE = ("{list}.", "How about {list}?")
+# Of these none is known, and what is said then.
+UNKNOWN = (
+    *("actors", "singers", "bands", "films", "novels", "presidents", "kings", "queens", "poets"),
+    *("philosophers", "scientists", "inventors", "computer games", "car makers", "football clubs"),
+    *("dinosaurs", "chemical elements", "programming languages", "medicines", "diseases", "wars"),
+    *("operas", "newspapers", "companies", "websites", "apps", "laws", "theories", "saints"),
+    *("football players", "pop songs", "television shows", "painters", "computer brands"),
+    *("restaurants in my town", "hotels in Paris", "famous women", "famous men", "cartoons"),
+)
+NONE_KNOWN = (
+    "I do not know any of those, sorry.",
+    "Sorry, I do not know any of those. You can ask me for fruits, animals or countries.",
+)
 NO_MORE = ("I do not know another one, sorry.", "Sorry, I cannot think of another one.")
 
 
@@ -109,6 +122,8 @@ class ListTopic:
 
     def thread(self, rng: Random) -> Thread:
         """A list, and at times more of it."""
+        if rng.random() < 0.08:
+            return [self._declined(rng)]
         row = rng.choice(table("lists.table"))
         found, told = self._first(row, rng)
         while len(found) < 3 and rng.random() < 0.3:
@@ -118,6 +133,13 @@ class ListTopic:
                 break
             told += count
         return found
+
+    @staticmethod
+    def _declined(rng: Random) -> Exchange:
+        """A list of what is not known."""
+        form, name = rng.choice(COUNTED + SEVERAL), rng.choice(UNKNOWN)
+        question = expand(form, rng, {"name": name, "count": _number(rng.randint(2, 6), rng)})
+        return Exchange(f"lists/unknown/{name}/{form}", question, rng.choice(NONE_KNOWN))
 
     @staticmethod
     def _first(row: Row, rng: Random) -> tuple[Thread, int]:
