@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "resources" / "demo"))
 
 from recipe.corpus.checks import CheckTopic
 from recipe.corpus.comparisons import ComparisonTopic
 from recipe.corpus.differences import DifferenceTopic, known_pairs
-from recipe.corpus.forms import items, table, text
+from recipe.corpus.forms import items, names, table, text
 from recipe.corpus.lists import NUMBERS, ListTopic, one_of
 from recipe.corpus.meals import MealTopic, dish_of
 from recipe.corpus.mixture import FACTS
@@ -105,3 +107,9 @@ def test_a_dish_is_of_what_is_there() -> None:
     found = [e for e in talks(MealTopic().thread) if "{have}" in e.key]
     assert len(found) > 800
     assert all(exchange.answer in told for exchange in found)
+
+
+@pytest.mark.parametrize("group", ["animals", "countries", "cities", "plants", "foods"])
+def test_what_is_declined_as_unknown_is_in_no_table(group: str) -> None:
+    known = {row["name"] for row in table(f"{group}.table")}
+    assert known.isdisjoint(names(f"unknown {group}"))
