@@ -9,6 +9,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "resources" / "demo"))
 
+import itertools
+
 from recipe.corpus.forms import sections
 from recipe.corpus.poems import ANY as ANY_POEM
 from recipe.corpus.poems import PoemTopic
@@ -90,7 +92,7 @@ def test_a_chat_has_no_story_twice() -> None:
     for _ in range(400):
         told = [e.key for e in StoryTopic().thread(rng) if len(e.answer) > 250]
         plots = [(key.split("/")[1], key.split("/")[2]) for key in told]
-        assert all(one != two for one, two in zip(plots, plots[1:], strict=False)), plots
+        assert all(one != two for one, two in itertools.pairwise(plots)), plots
 
 
 def test_plots_and_tales_are_asked_for_and_told() -> None:

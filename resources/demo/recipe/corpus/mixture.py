@@ -44,8 +44,8 @@ MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
     (SMALLTALK.thread, 8),
     (ScriptTopic("identity", 0.4).thread, 8),
     (ScriptTopic("runahead", 0.4, brief=True).thread, 5),
-    (ScriptTopic("advice", 0.25).thread, 8),
-    (ScriptTopic("people", 0.1).thread, 8),
+    (ScriptTopic("advice", 0.25).thread, 10),
+    (ScriptTopic("people", 0.1).thread, 11),
     (ScriptTopic("nature", 0.35, brief=True).thread, 10),
     (MEMORY.thread, 7),
     (CheckTopic(FACTS).thread, 11),
@@ -64,7 +64,7 @@ MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
 
 # What the model may offer, and what makes it.
 OFFERS: dict[str, Callable[[Random], Thread]] = {
-    "a story": STORIES.thread,
+    "a story": STORIES.offered,
     "poem": POEMS.thread,
     "an animal": FACTS["animals"].thread_about,
 }

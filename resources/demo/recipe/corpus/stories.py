@@ -254,7 +254,7 @@ def _tale(
 
 def _after(rng: Random, part: str, values: Mapping[str, Value]) -> Exchange | None:
     """What is said after a story, and the reply; None if that does not fit the story."""
-    if part in OF_A_HERO and "hero" not in values or part == "help" and not values["helps"]:
+    if (part in OF_A_HERO and "hero" not in values) or (part == "help" and not values["helps"]):
         return None
     section = _parts()[part]
     form = rng.choice(section.follow_ups)
