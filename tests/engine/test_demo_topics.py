@@ -12,19 +12,15 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "resources" / "demo"))
 
 from recipe.corpus import Turn, conversations
-from recipe.corpus.checks import CheckTopic
-from recipe.corpus.comparisons import WEIGHTS, ComparisonTopic
 from recipe.corpus.entities import WHY
-from recipe.corpus.forms import items, names, sections, table, text
+from recipe.corpus.forms import items, sections, table, text
 from recipe.corpus.grammar import plural
-from recipe.corpus.lists import ListTopic
 from recipe.corpus.memory import MemoryTopic
 from recipe.corpus.mixture import FACTS, holds
 from recipe.corpus.numbers import NumberTopic
 from recipe.corpus.order import in_order
 from recipe.corpus.poems import PoemTopic
 from recipe.corpus.split import normalised
-from recipe.corpus.stories import COMMON, StoryTopic
 from recipe.corpus.turn import Exchange, Thread
 from recipe.corpus.unknown import UnknownTopic
 from recipe.corpus.words import COUNTS, WordTopic
@@ -73,38 +69,12 @@ def test_a_list_holds_no_item_twice(said: list[Turn]) -> None:
                     assert len(listed) == len(set(listed)), sentence
 
 
-def test_more_of_a_list_is_new() -> None:
-    rng = Random(6)
-    for _ in range(300):
-        thread = ListTopic().thread(rng)
-        text = " ".join(exchange.answer.lower() for exchange in thread)
-        row = next(r for r in table("lists.table") if f"/{r['name']}/" in thread[0].key)
-        for item in row["items"]:
-            others = [i for i in row["items"] if i != item and item.lower() in i.lower()]
-            assert others or len(re.findall(rf"\b{item.lower()}\b", text)) < 2, text
-
-
 def test_some_are_chosen_in_their_order() -> None:
     rng = Random(8)
     chosen = [in_order("abcdef", 3, rng) for _ in range(300)]
     assert all(found == sorted(found) and len(found) == 3 for found in chosen)
     assert {letter for found in chosen for letter in found} == set("abcdef")
     assert in_order("ab", 3, rng) == ["a", "b"]
-
-
-def test_a_list_and_more_of_it_is_in_the_order_of_the_table() -> None:
-    rng = Random(6)
-    for _ in range(300):
-        thread = ListTopic().thread(rng)
-        row = next(r for r in table("lists.table") if f"/{r['name']}/" in thread[0].key)
-        # Longer items first, so that one inside of another is not taken for it.
-        known = sorted(items(row["items"]), key=len, reverse=True)
-        pattern = re.compile("|".join(rf"\b{item}\b" for item in known), re.IGNORECASE)
-        answers = [e.answer.replace(f"are {row['name']}", "") for e in thread]
-        answers = [re.sub(f"^Here are .*{row['name']}:", "", answer) for answer in answers]
-        told = [found.lower() for answer in answers for found in pattern.findall(answer)]
-        places = [[item.lower() for item in items(row["items"])].index(one) for one in told]
-        assert places == sorted(set(places)) != [], thread
 
 
 @pytest.mark.parametrize("name", FACTS)
@@ -154,45 +124,6 @@ def test_why_is_answered_with_the_fact_that_was_told(name: str) -> None:
     assert n_asked > 50
 
 
-def test_a_second_trouble_is_later_in_the_table_than_the_first() -> None:
-    pieces = [re.split(r"\{\w+\}", text(row["trouble"])) for row in table("troubles.table")]
-    order = [max(found, key=len) for found in pieces]
-    rng = Random(9)
-    n_several = 0
-    for _ in range(300):
-        stories = [e.answer for e in StoryTopic().thread(rng) if len(e.answer) > 200]
-        told = "\n".join(stories)
-        found = sorted((told.index(t), place) for place, t in enumerate(order) if t in told)
-        places = [place for _, place in found]
-        assert places == sorted(places), told
-        n_several += len(places) > 1
-    assert n_several > 50
-
-
-def test_few_names_are_given_to_heroes_when_the_user_gives_none() -> None:
-    known = {*names("women"), *names("men")}
-    common = {*names("women")[:COMMON], *names("men")[:COMMON]}
-    given = []
-    for exchange in talks(StoryTopic().thread):
-        found = known & set(re.findall(r"\w+", exchange.answer))
-        if len(exchange.answer) > 200 and not found & set(re.findall(r"\w+", exchange.question)):
-            given += found
-    assert common >= set(given)
-    assert sum(given.count(most[0]) for most in (names("women"), names("men"))) > len(given) / 8
-
-
-def test_the_hero_of_a_story_has_the_name_that_was_asked_for() -> None:
-    n_named = 0
-    for exchange in talks(StoryTopic().thread):
-        asked = re.search(r"(?:called|named) ([A-Z][a-z]+)", exchange.question)
-        if asked:
-            n_named += 1
-            assert asked[1] in exchange.answer
-            known = {*names("women"), *names("men")}
-            assert known & set(re.findall(r"\w+", exchange.answer)) == {asked[1]}
-    assert n_named > 50
-
-
 def test_what_is_told_is_remembered_and_what_is_not_told_is_not_known() -> None:
     rng = Random(7)
     for _ in range(200):
@@ -209,51 +140,6 @@ def test_what_is_told_is_remembered_and_what_is_not_told_is_not_known() -> None:
                 assert re.search("not told me|do not know", exchange.answer)
 
 
-def test_a_comparison_is_answered_with_the_word_of_the_question() -> None:
-    for exchange in talks(ComparisonTopic().thread):
-        word = re.search(r"\b(bigger|smaller|larger|heavier|lighter|longer)\b", exchange.question)
-        if word:
-            assert exchange.answer.endswith(f" {word[1]}.")
-
-
-def test_every_animal_with_numbers_has_another_to_be_compared_with() -> None:
-    rows = [row for row in table("animals.table") if "kg" in row and "years" in row]
-    told = [row for row in rows if "weight" in row or text(row["name"]) in WEIGHTS]
-    assert len(told) > 40
-    for row in told:
-        for exchange in (ComparisonTopic()._more(Random(seed), row) for seed in range(20)):
-            assert exchange.key.split("/")[2].split(" and ")[0] == row["name"]
-
-
-def test_yes_and_no_are_about_as_frequent_and_mostly_follow_the_fact() -> None:
-    answers = [e.answer for e in talks(CheckTopic(FACTS).thread, 3000)]
-    for yes, no in (("Yes, ", "No, "), (", so yes.", ", so no.")):
-        said = [sum(word in answer for answer in answers) for word in (yes, no)]
-        assert min(said) > 0.55 * max(said) > 50
-    assert sum(answer.startswith(("Yes", "No, ")) for answer in answers) < 0.2 * len(answers)
-
-
-def test_a_verdict_is_that_of_the_fact_before_it() -> None:
-    columns = {section.name for section in sections("checks.forms")} - {"colours mix"}
-    n_verdicts = 0
-    for exchange in talks(CheckTopic(FACTS).thread, 3000):
-        _, name, _, value, *_ = exchange.key.split("/")
-        found = re.fullmatch(r"(.*?)(, that is right|, so yes|, not .*|, so no)\.", exchange.answer)
-        if found and name in columns:
-            n_verdicts += 1
-            agrees = found[2] in (", that is right", ", so yes")
-            assert agrees == (value in found[1].replace(plural(value), value)), exchange
-    assert n_verdicts > 300
-
-
-def test_a_sentence_has_the_word_that_was_asked_for() -> None:
-    for exchange in talks(WordTopic().thread, 1000):
-        _, task, word, _ = exchange.key.split("/", 3)
-        if task in ("uses", "two words"):
-            assert re.search(rf"\b{word}\b", exchange.question, re.IGNORECASE)
-            assert re.search(rf"\b{word}\b", exchange.answer), exchange.answer
-
-
 def test_rhymes_are_as_many_as_asked_for_and_in_the_order_of_the_table() -> None:
     families = [items(row["words"]) for row in table("rhymes.table")]
     for exchange in talks(WordTopic().thread, 1000):
@@ -267,11 +153,13 @@ def test_rhymes_are_as_many_as_asked_for_and_in_the_order_of_the_table() -> None
         if asked and asked[1].lower() in COUNTS:
             count = COUNTS.index(asked[1].lower()) + 1
             assert len(listed) == min(count, len(known))
-            assert (count > len(known)) == (" more" in exchange.answer.lower())
+            assert (count > len(known)) == ("know no more" in exchange.answer)
 
 
 def test_a_poem_is_called_by_its_own_subject() -> None:
     for exchange in talks(PoemTopic().thread):
+        if "\n" not in exchange.answer:
+            continue
         title, _, second, *_ = exchange.answer.split("\n")
         section = next(s for s in sections("poems.forms") if title.endswith(f" about {s.name}:"))
         assert second.lower() in [a.split(" / ")[1].lower() for a in section.answers]

@@ -1,5 +1,6 @@
-"""Questions that could be answered with yes or no: the fact comes first, the verdict follows it."""
+"""Questions that could be answered with yes or no: the fact answers them, without a verdict."""
 
+import re
 from collections.abc import Mapping
 from random import Random
 
@@ -8,10 +9,6 @@ from recipe.corpus.forms import Row, items, sections, table, text
 from recipe.corpus.grammar import expand, plural, slots
 from recipe.corpus.turn import Exchange, Thread
 
-# What ends a fact that is what was asked for, and one that is not; bare, it is always right.
-# "So yes" and "so no" end only what does not itself repeat the question.
-AGREED = [".", ".", ", that is right."]
-DENIED = [".", ", not {value}.", ", not {value}."]
 # By the verb that goes with a row of data/traits.table: questions, what is so, what is not.
 TRAIT_FORMS = {
     "do": (
@@ -63,20 +60,29 @@ TRAIT_FORMS = {
         "are not {trait}",
     ),
 }
-HAS_TRAIT = ("{names} SAID.", "{names} SAID.", "{names} SAID, that is right.", "Yes, {names} SAID.")
-LACKS_TRAIT = ("{names} SAID.", "{names} SAID.", "{names} SAID.", "No, {names} SAID.")
+TRAIT = "{names} SAID."
 # Of what a whole kind has or lacks.
 BY_KIND = "{names} are {kinds}, and {kinds} SAID."
-AND_OTHERS = ("And {names}?", "What about {names}?", "And what about {names}?")
-# What goes into many a dish, be it named in the recipe or not.
-STAPLES = {"salt", "oil", "butter", "water"}
-# Kinds and young that others may be called too.
-LOOSE_KINDS = {
-    *("tool", "device", "machine", "container", "vessel", "source of light", "piece of furniture"),
-    *("piece of glass", "part of a house", "small clock", "printed work"),
-    *("shelter from the rain", "shrub", "herb", "forest plant", "climber", "berry plant", "grass"),
+# What may stand before such a question.
+BEFORE = (
+    *("Tell me, ", "Just wondering, ", "My kid asks: ", "A question: ", "Hm, ", "Hey, "),
+    *("One more question: ", "My daughter wants to know: ", "So ", "Please tell me: "),
+)
+REWORDED = (
+    "is it true that {name} {verb} {word}",
+    "would you say that {name} {verb} {word}",
+    "{name} {verb} {word}, right",
+    "do you know whether {name} {verb} {word}",
+    "do you think {name} {verb} {word}",
+    "can you tell me if {name} {verb} {word}",
+)
+OPPOSITES = {
+    **{"hot": "cold", "cold": "hot", "soft": "hard", "hard": "soft", "sweet": "sour"},
+    **{"sour": "sweet", "small": "big", "big": "small", "fast": "slow", "slow": "fast"},
+    **{"wet": "dry", "dry": "wet", "heavy": "light", "light": "heavy", "black": "white"},
+    **{"white": "black", "dark": "bright", "bright": "dark"},
 }
-LOOSE_YOUNG = {"cubs", "pups", "kits", "chicks", "larvae", "hatchlings", "infants", "fry"}
+AND_OTHERS = ("And {names}?", "What about {names}?", "And what about {names}?")
 
 
 class CheckTopic:
@@ -89,7 +95,7 @@ class CheckTopic:
 
     def thread(self, rng: Random) -> Thread:
         """One question, at times more of the kind."""
-        makers = (self._trait, self._trait, self._columns, self._columns, self._truths)
+        makers = (self._trait, self._columns, self._truths, self._truths)
         return rng.choice(makers)(rng)
 
     def _trait(self, rng: Random) -> Thread:
@@ -110,7 +116,7 @@ class CheckTopic:
             form = rng.choice(asked)
             one = {"trait": trait.replace("their", "its")} if "{a name}" in form else {}
             by_kind = kinds and rng.random() < 0.6
-            said = BY_KIND if by_kind else rng.choice(HAS_TRAIT if is_so else LACKS_TRAIT)
+            said = BY_KIND if by_kind else TRAIT
             answer = expand(said.replace("SAID", so if is_so else not_so), rng, values)
             reason = row.get("why" if is_so else "why not")
             if reason and not by_kind and rng.random() < 0.6:
@@ -141,19 +147,14 @@ class CheckTopic:
         topic, column = section.name.split(" ")
         rows = [row for row in self._rows[topic] if column in row]
         is_so = rng.random() < 0.5
-        while True:
-            row, other = rng.sample(rows, 2)
-            other = row if is_so else other
-            value = rng.choice(items(other[column]))
-            if is_so or not _may_hold(topic, column, value, row, other):
-                break
+        row, other = rng.sample(rows, 2)
+        other = row if is_so else other
+        value = rng.choice(items(other[column]))
         values: Row = {**row, "value": value, "other": other["name"]}
-        values["short"] = value.removesuffix(" planet from the Sun")
         form = rng.choice([f for f in section.questions if slots(f) <= values.keys()])
-        ends = section.follow_ups or AGREED if is_so else section.additions or DENIED
         # Of one where one was asked about, of all where all were.
         facts = [f for f in section.answers if ("{names}" in f) == ("{names}" in form)]
-        answer = expand(rng.choice(facts or section.answers) + rng.choice(ends), rng, values)
+        answer = expand(f"{rng.choice(facts or section.answers)}.", rng, values)
         key = f"checks/{section.name}/{row['name']}/{value}/{section.questions.index(form)}"
         return Exchange(key, expand(form, rng, values), answer)
 
@@ -164,41 +165,21 @@ class CheckTopic:
 
     @staticmethod
     def _truth(row: Row, rng: Random) -> Exchange:
-        side = rng.choice([side for side in ("yes", "no") if side in row])
-        asked, _, denied = rng.choice(items(row[side])).partition(" = ")
-        ends = [".", ", so no.", *[f", {denied}."] * 2 * bool(denied)]
-        ends = [*AGREED, ", so yes."] if side == "yes" else ends
+        asked = rng.choice([q for side in ("yes", "no") for q in items(row.get(side, ()))])
         key = f"checks/truth/{row['fact']}/{asked}"
-        answer = expand(f"{row['fact']}{rng.choice(ends)}", rng)
-        return Exchange(key, expand(f"{asked}?", rng), answer)
+        question = expand(f"{_reworded(expand(asked, rng, capital=False), rng)}?", rng)
+        if rng.random() < 0.2:
+            question = rng.choice(BEFORE) + question[0].lower() + question[1:]
+        return Exchange(key, question, expand(f"{row['fact']}.", rng))
 
 
-def _may_hold(topic: str, column: str, value: str, row: Row, other: Row) -> bool:
-    """Whether `value`, which is of `other`, may be true of `row` too, or is an odd thing to ask."""
-    own = items(row[column])
-    # "Spring" and "early spring" do not exclude one another.
-    if any(value in one or one in value for one in own) or text(row["name"]) in value:
-        return True
-    kinds = {row.get("kind"), other.get("kind")}
-    match column:
-        case "languages":
-            return value == "English"
-        case "water":
-            return not value.startswith("the river")
-        case "place":
-            return len(kinds) > 1
-        case "group":
-            return value.startswith("made") != own[0].startswith("made")
-        case "use":
-            loose = row["name"] == "computer" or value == "playing"
-            return loose or len(kinds) == 1 or kinds <= {"tool", "vessel"}
-        case "made":
-            return value == "cloth" and row["kind"] == "piece of clothing"
-        case "foods":
-            word = value.split()[-1].removesuffix("s")
-            return value in STAPLES or word in f"{own} {row['steps']} {row['tip']}"
-        case "young":
-            return value in LOOSE_YOUNG
-        case "kind":
-            return value in LOOSE_KINDS or (value == "flower" and row["kind"] == "shrub")
-    return False
+def _reworded(asked: str, rng: Random) -> str:
+    """At times `asked`, where it is whether one word is another, as it may be asked too."""
+    found = re.fullmatch(r"(is|are) (\w+) (\w+)", asked)
+    if found is None or rng.random() < 0.5:
+        return asked
+    verb, name, word = found.groups()
+    forms = list(REWORDED)
+    if word in OPPOSITES:
+        forms += [f"{asked} or {OPPOSITES[word]}"] * 3
+    return rng.choice(forms).format(name=name, verb=verb, word=word)

@@ -23,6 +23,8 @@ from recipe.corpus.turn import Exchange, Thread
 COMPOSED = ("about", "like", "more")
 # Sections whose answers one sentence cannot give.
 LONG = ("steps",)
+# How many times as often as others an aspect is asked about.
+OFTEN = {"fact": 4, "kind": 2, "home": 2, "food": 2, "use": 2, "capital": 2, "known": 2}
 # What shows that an answer names what it is about.
 NAMING = {"name", "names", "facts"}
 WHY = ("Why?", "Why is that?", "And why?", "Why is that so?", "But why?", "Do you know why?")
@@ -136,7 +138,8 @@ class EntityTopic:
         ]
         if not open_aspects:
             return None
-        section = rng.choice(open_aspects)
+        often = [OFTEN.get(s.name, 1) for s in open_aspects]
+        section = rng.choices(open_aspects, often)[0]
         # Right after an answer a thing may still be named; it mostly is not.
         named = not follows or (rng.random() < 0.2 and bool(section.questions))
         asked = section.questions if named else section.follow_ups

@@ -22,6 +22,13 @@ IRREGULAR = {
     **{"echo": "echoes", "cactus": "cacti", "sheep": "sheep", "trout": "trout", "deer": "deer"},
     **{"moose": "moose", "salmon": "salmon", "reindeer": "reindeer", "bison": "bison"},
     **{"mango": "mangoes", "volcano": "volcanoes", "hoof": "hooves", "squid": "squid"},
+    **{"quiz": "quizzes", "crisis": "crises", "oasis": "oases", "fungus": "fungi"},
+    **{"louse": "lice", "die": "dice", "stomach": "stomachs", "mosquito": "mosquitoes"},
+    **{"buffalo": "buffaloes", "tornado": "tornadoes", "snowman": "snowmen"},
+    **{"policeman": "policemen", "fireman": "firemen", "fisherman": "fishermen"},
+    **{"postman": "postmen", "grandchild": "grandchildren", "self": "selves"},
+    **{"aircraft": "aircraft", "shrimp": "shrimp", "species": "species", "series": "series"},
+    **{"medium": "media"},
 }
 SILENT_H = ("hour", "honest", "honour", "heir")
 YOU_SOUND = ("uni", "use", "usu", "eu", "one", "ukulele")

@@ -23,7 +23,7 @@ class MemoryTopic:
     def thread(self, rng: Random) -> Thread:
         """Mostly told and then asked, at times asked too early."""
         every = sections("memory.forms")
-        told = rng.sample(every, rng.choice((1, 1, 1, 2)))
+        told = rng.sample(every, rng.choice((1, 1, 1, 2, 2, 3)))
         values = {section.name: rng.choice(_values(section)) for section in told}
         thread: Thread = []
         if rng.random() < 0.25:
@@ -32,7 +32,7 @@ class MemoryTopic:
             if section not in told or rng.random() < 0.4:
                 return thread
         thread += [self._told(section, values[section.name], rng) for section in told]
-        while len(thread) < 4 and rng.random() < 0.4:
+        while len(thread) < 5 and rng.random() < 0.4:
             thread += self._filler(rng)[:1]
         thread += [self._asked(s, values[s.name], rng) for s in rng.sample(told, len(told))]
         if rng.random() < 0.15:

@@ -6,8 +6,10 @@ from random import Random
 
 from recipe.corpus.checks import CheckTopic
 from recipe.corpus.comparisons import ComparisonTopic
+from recipe.corpus.differences import DifferenceTopic
 from recipe.corpus.entities import EntityTopic
 from recipe.corpus.lists import ListTopic
+from recipe.corpus.meals import MealTopic
 from recipe.corpus.memory import MemoryTopic
 from recipe.corpus.numbers import NumberTopic
 from recipe.corpus.paints import PaintTopic
@@ -16,6 +18,7 @@ from recipe.corpus.prompts import development_prompts, held_out_prompts
 from recipe.corpus.scripts import ScriptTopic
 from recipe.corpus.split import is_held_out, normalised
 from recipe.corpus.stories import StoryTopic
+from recipe.corpus.strange import StrangeTopic
 from recipe.corpus.turn import Conversation, Exchange, Thread, Turn
 from recipe.corpus.unknown import UnknownTopic
 from recipe.corpus.wording import typed
@@ -32,30 +35,36 @@ _FACTS = (
     *(("foods", False, 5.0), ("recipes", False, 4.0), ("colours", False, 2.0)),
 )
 FACTS = {name: EntityTopic(name, plural_subject) for name, plural_subject, _ in _FACTS}
+# What is told and asked later has something else in between.
+_BETWEEN = (*(FACTS[name].thread for name in ("animals", "foods", "countries")), SMALLTALK.thread)
+MEMORY = MemoryTopic(lambda rng: rng.choice(_BETWEEN)(rng))
 # Topic and its share of threads.
 MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
     *((FACTS[name].thread, share) for name, _, share in _FACTS),
-    (SMALLTALK.thread, 5),
+    (SMALLTALK.thread, 8),
     (ScriptTopic("identity", 0.4).thread, 8),
     (ScriptTopic("runahead", 0.4, brief=True).thread, 5),
-    (ScriptTopic("advice", 0.25).thread, 8),
-    (ScriptTopic("people", 0.1).thread, 6),
+    (ScriptTopic("advice", 0.25).thread, 10),
+    (ScriptTopic("people", 0.1).thread, 11),
     (ScriptTopic("nature", 0.35, brief=True).thread, 10),
-    (MemoryTopic(FACTS["animals"].thread).thread, 5),
-    (CheckTopic(FACTS).thread, 9),
+    (MEMORY.thread, 7),
+    (CheckTopic(FACTS).thread, 11),
     (PaintTopic().thread, 3),
     (UnknownTopic().thread, 7),
+    (StrangeTopic().thread, 10),
     (STORIES.thread, 11),
     (POEMS.thread, 4),
-    (ComparisonTopic().thread, 4),
-    (ListTopic().thread, 5),
+    (ComparisonTopic().thread, 5),
+    (DifferenceTopic().thread, 6),
+    (ListTopic().thread, 8),
+    (MealTopic().thread, 5),
     (WordTopic().thread, 8),
     (NumberTopic().thread, 2),
 )
 
 # What the model may offer, and what makes it.
 OFFERS: dict[str, Callable[[Random], Thread]] = {
-    "a story": STORIES.thread,
+    "a story": STORIES.offered,
     "poem": POEMS.thread,
     "an animal": FACTS["animals"].thread_about,
 }
@@ -114,7 +123,7 @@ def holds(message: str, openings: set[str]) -> bool:
 
 
 def _thread(rng: Random) -> Thread:
-    """Exchanges of one topic or two, at times with a greeting before and thanks after."""
+    """Exchanges of one topic or more, at times with a greeting before and thanks after."""
     makers = [maker for maker, _ in MIXTURE]
     weights = [weight for _, weight in MIXTURE]
     thread: Thread = []
@@ -123,8 +132,12 @@ def _thread(rng: Random) -> Thread:
     maker = rng.choices(makers, weights)[0]
     thread += maker(rng)
     thread += _taken(thread[-1].answer, rng)
-    if rng.random() < 0.22 and len(thread) < 5:
-        thread += rng.choices(makers, weights)[0](rng)
+    while rng.random() < 0.3 and len(thread) < 7:
+        maker = rng.choices(makers, weights)[0]
+        # A second one would say that it was not told what the first was.
+        if maker == MEMORY.thread and any(e.key.startswith("memory/") for e in thread):
+            continue
+        thread += maker(rng)
     if rng.random() < 0.08:
         thread.append(SMALLTALK.exchange(SMALLTALK.named("thanks"), rng, follows=True))
     if rng.random() < 0.04:

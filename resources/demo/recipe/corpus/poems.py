@@ -1,57 +1,106 @@
-"""Little poems of two or four lines: couplets about one thing, which rhyme."""
+"""Little poems of four lines: two couplets about one thing, which rhyme."""
 
 from random import Random
 
-from recipe.corpus.forms import Section, names, sections
+from recipe.corpus.forms import Section, section_of, sections
 from recipe.corpus.grammar import expand
+from recipe.corpus.stories import cast
 from recipe.corpus.turn import Exchange, Thread
 
 ASKED = (
     "Write a poem about {subject}.",
-    "Write a short poem about {subject}.",
+    "Write a [short|little|nice|] poem about {subject}.",
     "Write me a [short|little|nice|] poem about {subject}.",
+    "Write me a rhyme about {subject}.",
     "Please write a [short|] poem about {subject}.",
-    "Can you write [me|] a poem about {subject}?",
+    "Can you write [me|] a [short|] poem about {subject}?",
+    "Can you make a rhyme about {subject}?",
     "Tell me a poem about {subject}.",
     "A poem about {subject}, please.",
-    "Give me a little poem about {subject}.",
+    "A [short|little] poem about {subject}, please.",
+    "Give me a [little|short] poem about {subject}.",
     "I would like a poem about {subject}.",
     "Do you know a poem about {subject}?",
     "Make a [rhyme|poem] about {subject}.",
     "Could you write a little poem about {subject}?",
+    "Could you please write a poem about {subject}?",
     "I was wondering whether you know a poem about {subject}.",
-    "My [daughter|son|friend] wants a poem about {subject}.",
+    "My [daughter|son|friend|kid] wants a poem about {subject}.",
     "A few lines about {subject} that rhyme, please.",
+    "Four lines about {subject}, please.",
+    "Write four lines about {subject}.",
+    "four lines about {subject}",
+    "Write four lines that rhyme about {subject}.",
+    "Write a four-line poem about {subject}.",
     "Have you got a poem about {subject}?",
     "I need a [short|] poem about {subject} for [a card|school|my friend|tonight].",
     "How about a poem about {subject}?",
     "poem about {subject}",
+    "short poem, {subject}",
+    "rhyme about {subject} please",
     "Please make me a poem about {subject}.",
+    "Make up a [little|short|] poem about {subject}.",
+    "Say something in rhyme about {subject}.",
+    "Write a verse about {subject}.",
+    "Can you rhyme something about {subject}?",
+    "Write a short poem about the item.\n\n{subject}",
     "Write a two-line poem about the item.\n\n{subject}",
+    "Write two lines about {subject} that rhyme.",
 )
 ASKED_ANY = (
     "Write a poem.",
     "Tell me a poem.",
     "Can you write a poem?",
     "Do you know a poem?",
-    "Write a little poem for me.",
+    "Write a [little|short] poem for me.",
     "I would like to hear a poem.",
     "A poem, please.",
     "Give me a rhyme.",
     "Write me a poem, any poem.",
     "Could you write something that rhymes?",
+    "poem please",
+    "Write four lines that rhyme.",
 )
 NEXT_ONE = (
     "Now one about {subject}.",
     "And one about {subject}?",
     "Another one about {subject}.",
     "Can you write one about {subject}, too?",
+    "Do you have one about {subject}?",
+    "And a poem about {subject}?",
+    "Nice. One about {subject}, please.",
 )
 NEXT_ANY = (
     "Another one, please.",
     "Another poem, please.",
     "One more, please.",
     "Tell me another.",
+    "A different one, please.",
+    "Another",
+    "Do you know another poem?",
+    "Write another poem.",
+    "I want a different poem.",
+)
+# Those that are told when none is asked for by its subject, each after the one before it.
+ANY = ("the moon", "the sea", "cats", "a candle", "rain", "trees", "a garden", "friends")
+# What is said after a poem and the reply to it.
+AFTER = (
+    (
+        ("I liked that.", "That was nice, thanks.", "Lovely!", "Beautiful poem!", "I like it."),
+        "I am glad that you liked the poem.",
+    ),
+    (
+        ("Did you write that?", "Who wrote that?", "Is that your own poem?", "Who is the poet?"),
+        "It is one of the little poems that I was trained with.",
+    ),
+    (
+        ("Can you make it longer?", "Make it longer.", "More lines, please.", "Go on."),
+        "My poems have four lines at most. I can tell you another one.",
+    ),
+    (
+        ("I do not like it.", "That was not so good.", "That is a silly poem."),
+        "I am sorry that you did not like it. Tell me what the next poem shall be about.",
+    ),
 )
 NO_POEM = (
     "I have no poem about that, but here is one about {subject}:",
@@ -60,7 +109,7 @@ NO_POEM = (
 
 
 class PoemTopic:
-    """Couplets of data/poems.forms: a section per subject, a line per couplet, parted by `/`.
+    """Poems of data/poems.forms: a section per subject, a line per couplet, parted by `/`.
 
     Whatever was asked for, the line before the poem says what the poem is about.
     """
@@ -70,33 +119,46 @@ class PoemTopic:
     def thread(self, rng: Random) -> Thread:
         """A poem, at times another, which may be about what there is no poem about."""
         found: Thread = []
+        told: list[str] = []
         for section in rng.sample(sections("poems.forms"), 3):
             if found and rng.random() < 0.25:
                 found.append(self.other(rng, follows=True))
-            else:
+            elif rng.random() < (0.5 if found else 0.12):
+                place = ANY.index(told[-1]) + 1 if told and told[-1] in ANY else len(found)
+                while ANY[place % len(ANY)] in told:
+                    place += 1
+                section = section_of("poems.forms", ANY[place % len(ANY)])
+                forms = NEXT_ANY if found else ASKED_ANY
+                found.append(_made(forms, "-", _lead(bool(found)), section, rng))
+            elif section.name not in told:
                 found.append(self._known(section, rng, bool(found)))
+            told.append(section.name)
             if rng.random() > 0.3:
                 break
+        if rng.random() < 0.15:
+            wording, reply = rng.choice(AFTER)
+            said = rng.choice(wording)
+            found.append(Exchange(f"poems/after/{said}", said, reply))
         return found
 
     def other(self, rng: Random, follows: bool = False) -> Exchange:
-        """A poem about something near what was asked for."""
-        section = rng.choice(sections("poems.forms"))
+        """A poem about something near what was asked for, or just another."""
+        near = [section for section in sections("poems.forms") if section.others]
+        section = rng.choice(near)
         subject = rng.choice(section.others)
-        if rng.random() < 0.25:
-            subject = f"{rng.choice(('the', 'my'))} {rng.choice(names('nouns'))}"
-            if any(subject in other.questions for other in sections("poems.forms")):
-                subject = "my old clock"
+        if rng.random() < 0.5:
+            subject = rng.choice(cast("no poems"))
+            section = section_of("poems.forms", rng.choice(ANY))
         return _made(NEXT_ONE if follows else ASKED, subject, NO_POEM, section, rng)
 
     @staticmethod
     def _known(section: Section, rng: Random, follows: bool) -> Exchange:
-        forms: tuple[str, ...] = NEXT_ONE if follows else ASKED
         subject = rng.choice((section.name, *section.questions))
-        if rng.random() < 0.25:
-            forms, subject = (NEXT_ANY if follows else ASKED_ANY), "-"
-        line = "Here is one about {subject}:" if follows else "Here is a poem about {subject}:"
-        return _made(forms, subject, (line,), section, rng)
+        return _made(NEXT_ONE if follows else ASKED, subject, _lead(follows), section, rng)
+
+
+def _lead(follows: bool) -> tuple[str, ...]:
+    return ("Here is one about {subject}:" if follows else "Here is a poem about {subject}:",)
 
 
 def _made(
@@ -104,10 +166,9 @@ def _made(
 ) -> Exchange:
     form = rng.choice(forms)
     question = expand(form, rng, {"subject": subject})
-    # Couplets follow each other as they are written.
-    first = rng.randrange(len(section.answers))
-    count = 1 if any(word in question for word in ("two-line", "short", "little")) else 2
-    couplets = [section.answers[(first + i) % len(section.answers)] for i in range(count)]
+    # A subject has one poem, of which two lines are told when no more are asked for.
+    two = "two-line" in question or "two lines" in question
+    couplets = section.answers[: 1 if two else 2]
     poem = [expand(rng.choice(lines), rng, {"subject": section.name})]
     poem += [line for couplet in couplets for line in expand(couplet, rng).split(" / ")]
     key = f"poems/{subject}/{section.name}{forms is NEXT_ANY}{forms.index(form)}"

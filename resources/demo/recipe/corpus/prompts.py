@@ -6,55 +6,58 @@ while texts and recipe were made; most of them were the card's before.
 """
 
 HELD_OUT = (
-    "hi there, are you a person or a computer program",
-    "Can you make mistakes?",
-    "what is Runahead for?",
-    "I only have 16 GB of memory. How can Runahead run a model bigger than that?",
-    "Can I have several chats going at the same time in Runahead?",
-    "how do hedgehogs protect themselves",
-    "Where do camels live?",
-    "How often should I water a fern at home?",
-    "what are mushrooms, are they plants?",
-    "Could you please tell me how to make a simple omelette?",
-    "My kids are hungry and I have rice, beans and cheese. What can I cook?",
-    "what is tofu made from",
-    "What is a thermos used for?",
-    "How does a zipper work?",
-    "What is Egypt known for?",
-    "tell me something about Tokyo",
-    "How long does it take the Earth to go around the Sun?",
-    "What colour do you get from red and white?",
-    "what makes thunder",
-    "I feel nervous about giving a talk at work tomorrow. Any advice?",
-    "What is the difference between a lake and a pond?",
-    "Give me a list of four fruits that grow on trees.",
-    "what's the opposite of narrow?",
-    'Use the word "whisper" in a sentence, please.',
-    "Write a short poem about a candle.",
-    "Who won the election last week?",
+    "hey, who am I talking to?",
+    "So what does Runahead actually do? I just installed it.",
+    "can i have more than one chat open at the same time in runahead",
+    "why do cats purr",
+    "Could you tell me a little about penguins, please?",
+    "do sunflowers need a lot of water",
+    "I have a cactus on my desk. How often should I water it?",
+    "How do I make a grilled cheese sandwich?",
+    "What can I cook with eggs, tomatoes and some cheese?",
+    "what is cheese made from?",
+    "What do people use an umbrella for, other than rain?",
+    "tell me something about Paris",
+    "Which country is Tokyo in, and what is it known for?",
+    "Why does the moon change shape during the month?",
+    "What color are bananas before they get ripe?",
+    "why does it snow in winter",
+    "My daughter asked me how a rainbow is made. Can you explain it simply?",
+    "i have a job interview tomorrow and im really nervous",
+    "What's the difference between a frog and a toad?",
+    "Name five fruits that are red.",
+    "Good morning! How are you today?",
+    "what's the opposite of heavy",
+    "Can you write a sentence with the word umbrella in it?",
+    "count from 10 down to 1",
+    "Tell me a short bedtime story about a little fox who is afraid of the dark.",
+    "What was the score of the football match last night?",
 )
 
 # Of each, the user's turns in order.
 HELD_OUT_DIALOGUES = (
     (
-        "Hello! How are you today?",
-        "I just got home from a long walk with my dog",
-        "what do you like to talk about?",
+        "hi there",
+        "I'm thinking about getting a dog. What should I know first?",
+        "And is a rabbit easier to look after than a dog?",
+        "ok thanks, that helps",
     ),
     (
-        "Tell me about squirrels.",
-        "and what do they eat?",
-        "Do they sleep all winter?",
+        'What is the past tense of "swim"?',
+        "and the plural of mouse?",
+        "Give me two words that rhyme with moon.",
+        "Nice. Now write a short poem about the moon.",
     ),
     (
-        "Tell me a short story about a boy who finds a lost boat.",
-        "can you give it a happier ending?",
+        "I've been feeling a bit lonely since I moved to a new city.",
+        "What could I do this weekend to feel better?",
+        "Maybe I'll bake something. How do I make simple cookies?",
     ),
     (
-        "what is the past tense of bring",
-        "And of teach?",
-        "Now a word that rhymes with stone.",
-        "thanks, that's all",
+        "Hello, I'd like to know something about Italy.",
+        "What food is it famous for?",
+        "What is my sister's name?",
+        "fair enough. bye!",
     ),
 )
 
@@ -137,6 +140,32 @@ DEVELOPMENT = (
     'Please write a sentence with the word "lantern".',
     "write me a short poem about my grandmother's garden",
     "What is the price of gold today?",
+    "hi there, are you a person or a computer program",
+    "Can you make mistakes?",
+    "what is Runahead for?",
+    "I only have 16 GB of memory. How can Runahead run a model bigger than that?",
+    "Can I have several chats going at the same time in Runahead?",
+    "how do hedgehogs protect themselves",
+    "Where do camels live?",
+    "How often should I water a fern at home?",
+    "what are mushrooms, are they plants?",
+    "Could you please tell me how to make a simple omelette?",
+    "My kids are hungry and I have rice, beans and cheese. What can I cook?",
+    "what is tofu made from",
+    "What is a thermos used for?",
+    "How does a zipper work?",
+    "What is Egypt known for?",
+    "tell me something about Tokyo",
+    "How long does it take the Earth to go around the Sun?",
+    "What colour do you get from red and white?",
+    "what makes thunder",
+    "I feel nervous about giving a talk at work tomorrow. Any advice?",
+    "What is the difference between a lake and a pond?",
+    "Give me a list of four fruits that grow on trees.",
+    "what's the opposite of narrow?",
+    'Use the word "whisper" in a sentence, please.',
+    "Write a short poem about a candle.",
+    "Who won the election last week?",
 )
 DEVELOPMENT_DIALOGUES = (
     (
@@ -198,6 +227,26 @@ DEVELOPMENT_DIALOGUES = (
         "Is 15 an odd or an even number?",
         "ok, now count from one to ten please",
     ),
+    (
+        "Hello! How are you today?",
+        "I just got home from a long walk with my dog",
+        "what do you like to talk about?",
+    ),
+    (
+        "Tell me about squirrels.",
+        "and what do they eat?",
+        "Do they sleep all winter?",
+    ),
+    (
+        "Tell me a short story about a boy who finds a lost boat.",
+        "can you give it a happier ending?",
+    ),
+    (
+        "what is the past tense of bring",
+        "And of teach?",
+        "Now a word that rhymes with stone.",
+        "thanks, that's all",
+    ),
 )
 
 
@@ -207,7 +256,7 @@ def held_out_prompts() -> list[list[str]]:
 
 
 def development_prompts() -> list[list[str]]:
-    """Ninety others, to look at while something is changed."""
+    """A hundred and twenty others, to look at while something is changed."""
     return _listed(DEVELOPMENT, DEVELOPMENT_DIALOGUES)
 
 

@@ -20,7 +20,7 @@ AFTER = (
     *(" What would you do?", " Please help.", " Do you have any advice for me?"),
 )
 TROUBLED = ("advice", "people")
-# Sections of these that tell of no trouble, or of one that no tip can mend.
+# Sections of these that tell of no trouble, or of one that no tip can mend; so do "tell ...".
 GLAD = {
     *("happy", "baby", "success", "proud", "got gift", "family", "wedding", "own wedding"),
     *("birthday", "good friend", "love", "new job", "visit", "comfort", "death", "pet gone"),
@@ -83,7 +83,8 @@ class ScriptTopic:
             form = rng.choice(asked)
             wording = f"{'~' if asked is section.follow_ups else '?'}{asked.index(form)}"
             question = expand(form, rng, values)
-            if self.name in TROUBLED and section.name not in GLAD and "~" not in wording:
+            glad = section.name in GLAD or section.name.startswith("tell ")
+            if self.name in TROUBLED and not glad and "~" not in wording:
                 question = _told(question, rng)
         brief = is_brief(question)
         forms = one_sentence(section.answers) if brief else section.answers

@@ -1,117 +1,147 @@
-"""Tiny stories: someone, somewhere, a trouble, help, and an ending that fits them."""
+"""Tiny stories: what is asked for happens in them to whom is asked for."""
 
+import re
+from collections.abc import Mapping
 from functools import cache
 from random import Random
 
-from recipe.corpus.forms import Row, Section, names, sections, table, text
-from recipe.corpus.grammar import Value, article, capitalise, expand
+from recipe.corpus.forms import Section, items, sections, table, text
+from recipe.corpus.grammar import Value, article, expand
 from recipe.corpus.turn import Exchange, Thread
 
-SHE = {"girl", "princess"}
-HE = {"boy", "wizard", "sailor"}
-# Parts that tell what a row of troubles.table says.
-TROUBLE_PARTS = ("trouble", "solve", "again", "second")
-# How much of a story is asked for: of anyone, of a hero, of a hero with a name and at times more.
-ASKED = (("any", 0.25), ("hero", 0.3), ("named", 0.3), ("plot", 0.15))
-# So many names, the first of each list, are those that the model gives its heroes.
-COMMON = 40
-# What may be asked after a story.
-BACK = ("who", "where", "help", "matter")
+# How much of a story is asked for, and how often.
+ASKED = (
+    *(("any", 9), ("hero", 20), ("plot", 36), ("pair", 5), ("named", 9), ("named plot", 11)),
+    *(("tale", 15), ("no tale", 4)),
+)
+# Who is in a story of no wish, and what happens: each is told after the one before it.
+ANY = (
+    *(("fox", "lost"), ("girl", "star"), ("mouse", "friend"), ("boy", "moon")),
+    *(("rabbit", "cake"), ("robot", "paint"), ("bear", "sleep"), ("dragon", "sing")),
+)
+# Plots that do not fit a hero of whom only the kind is asked for.
+UNFIT = {
+    "fly": ("bird", "bee", "robin", "crow", "owl", "duck", "butterfly", "fairy", "dragon", "hen"),
+    "swim": ("duck", "frog", "turtle", "penguin", "otter", "beaver", "fisherman", "sailor"),
+    "dragon": ("dragon",),
+    "small": ("elephant", "bear", "lion", "tiger", "giraffe", "horse", "cow", "giant"),
+    "race": ("snail", "turtle"),
+    "read": ("owl", "teacher", "grandmother", "doctor"),
+    "noise": ("ghost",),
+    "lie": ("baker",),
+    "pet": ("puppy", "dog"),
+    "wish": ("fairy", "spider"),
+    "invent": ("robot",),
+    "grandmother": ("grandmother",),
+    "sea": ("sailor", "pirate", "fisherman"),
+}
+# Plots of the young only.
+YOUNG = ("school", "small", "read", "dark", "swim", "pet", "grandmother")
+# What fills the slots of such plots is asked for with them.
+FILLED = ("finds", "loses", "magic", "young", "meets", "helps")
+# The share of those among the plots that are asked for, and of each among them.
+FILLED_SHARE = 0.4
+FILLED_WEIGHTS = (5, 3, 2, 2, 3, 2)
+# What a hero does of whom it is asked what he is like.
+LIKE = {
+    **{"sad": "sad", "lonely": "friend", "lazy": "work", "shy": "sing", "brave": "brave"},
+    **{"small": "small", "tiny": "small", "clever": "invent", "curious": "noise"},
+    **{"hungry": "cake", "sick": "ill", "bored": "bored", "rich": "rich", "angry": "quarrel"},
+    **{"tired": "sleep", "greedy": "rich", "kind": "visit", "friendly": "visit"},
+}
+# Plots of those that are no animals.
+OF_PEOPLE = ("rich", "invent", "grandmother", "pet")
+# So many plots each hero has that is asked for without one.
+PLOTS_OF_A_HERO = 4
+# What is said after a story, and how often.
+AFTER = (
+    *(("another", 40), ("happier", 12), ("next", 9), ("liked", 12), ("about", 6), ("longer", 4)),
+    *(("funnier", 4), ("where", 3), ("who", 3), ("name", 2), ("help", 3), ("sadder", 2)),
+    *(("moral", 3), ("true", 3), ("scarier", 2), ("disliked", 2)),
+    ("ending", 3),
+)
+# What only a story with a hero can be asked.
+OF_A_HERO = ("where", "who", "name", "help")
+NAMED = 0.5
+# What a reply may offer, and how it is taken.
+ANOTHER = "I can tell you another one."
+YES = ("Yes, please.", "Yes please", "Yes", "OK", "Please do.", "Sure!", "I would like that.")
 
 
 class StoryTopic:
-    """Stories made of the parts in data/stories.forms and the troubles of data/troubles.table.
-
-    Each trouble of a chat is later in the table than those before, so none comes twice.
-    """
+    """Stories of data/plots.forms, of heroes in data/casts.table, and of data/tales.forms."""
 
     name = "stories"
 
     def thread(self, rng: Random) -> Thread:
-        """A story, at times followed by questions about it or by another."""
-        left = table("troubles.table")
-        found, values, left = self._exchange(rng, left, follows=False)
+        """A story, at times followed by words about it or by another."""
+        found, values = self._story(rng, _choice(ASKED, rng), {})
         thread = [found]
-        back = rng.sample(BACK, len(BACK))
-        while len(thread) < 4 and rng.random() < 0.4:
-            if len(left) < 2 or rng.random() < 0.65:
-                thread.append(self._asked_back(rng, values, back.pop()))
-            else:
-                found, values, left = self._exchange(rng, left, follows=True)
+        said: set[str] = set()
+        while len(thread) < 4 and rng.random() < 0.36:
+            part = _choice(AFTER, rng)
+            if part == "another":
+                kind = "any" if rng.random() < 0.5 else _choice(ASKED, rng)
+                found, values = self._story(rng, kind, values, follows=True)
                 thread.append(found)
-                back = rng.sample(BACK, len(BACK))
+                said = set()
+            elif part not in said and (made := _after(rng, part, values)):
+                thread.append(made)
+                said.add(part)
+                if made.answer.endswith(ANOTHER) and rng.random() < 0.5:
+                    found, values = self._story(rng, "any", values, follows=True)
+                    thread.append(found._replace(question=rng.choice(YES)))
+                    said = set()
         return thread
 
-    def _exchange(
-        self, rng: Random, left: tuple[Row, ...], follows: bool
-    ) -> tuple[Exchange, dict[str, Value], tuple[Row, ...]]:
-        """A story of a trouble in `left` or two, its values, and the troubles behind it."""
-        parts = _parts()
-        kinds = ("any", "hero", "named") if follows else tuple(kind for kind, _ in ASKED)
-        asked = rng.choices(kinds, [weight for kind, weight in ASKED if kind in kinds])[0]
-        hero, helper = rng.sample(names("heroes"), 2)
-        first = rng.randrange(len(left) - 1)
-        again = rng.randrange(first + 1, len(left))
-        trouble, second = left[first], left[again]
-        named = asked in ("named", "plot")
-        values = self._cast(rng, hero, helper, named) | _told(trouble, second)
-        forms = parts[asked].follow_ups if follows else parts[asked].questions
-        form = rng.choice(forms)
-        wanted = expand(form.replace("{plot}", text(trouble["plot"])), rng, values)
-        short = any(word in wanted.lower() for word in ("short", "little", "bedtime", "tiny"))
-        long = "long" in wanted or (not short and rng.random() < 0.3)
-        story = self.story(rng, values, long)
-        about = {"any": "-", "hero": hero}.get(asked, f"{hero} {values['name']}")
-        wording = f"{'~' if follows else '?'}{forms.index(form)}"
-        made = Exchange(f"stories/{trouble['key']}/{about}/{wording}", wanted, story)
-        return made, values, left[(again if long else first) + 1 :]
+    def offered(self, rng: Random) -> Thread:
+        """A story for somebody who said yes to one."""
+        return [self._story(rng, "any", {})[0]]
+
+    def _story(
+        self, rng: Random, kind: str, before: Mapping[str, Value], follows: bool = False
+    ) -> tuple[Exchange, dict[str, Value]]:
+        """A story of `kind`, and what it has in it; another than that of `before`."""
+        if kind in ("tale", "no tale"):
+            return _tale(rng, kind, before, follows)
+        values = _cast(rng, kind, before)
+        asked = _parts()[kind].follow_ups if follows else _parts()[kind].questions
+        form = rng.choice(asked)
+        if "{a trait}" in form or "{trait}" in form:
+            trait = rng.choice(cast("asked traits") if "plot" in kind else tuple(LIKE))
+            values |= {"trait": trait, "a_hero": f"{article(trait)} {trait} {values['hero']}"}
+            if "plot" not in kind:
+                values["plot"] = LIKE[trait]
+        plot = _plot(values)
+        wish = rng.choice(plot.questions)
+        wanted = expand(form.replace("{plot}", wish), rng, values)
+        told = self.story(rng, plot, values, "long" in wanted.lower().split())
+        values["about"] = expand(plot.additions[0], rng, {**values, "the": f"the {values['hero']}"})
+        wording = f"{'~' if follows else '?'}{asked.index(form)}"
+        key = f"stories/{plot.name}/{values['hero']} {values.get('given', '-')}/{wording}"
+        return Exchange(key, wanted, told), values
 
     @staticmethod
-    def _asked_back(rng: Random, values: dict[str, Value], part: str) -> Exchange:
-        section = _parts()[part]
-        form = rng.choice(section.follow_ups)
-        key = f"stories/{part}/{values['name']}/~{section.follow_ups.index(form)}"
-        answer = expand(rng.choice(section.answers), rng, _whole(values))
-        return Exchange(key, expand(form, rng, values), answer)
-
-    @staticmethod
-    def _cast(rng: Random, hero: str, helper: str, named: bool) -> dict[str, Value]:
-        """Who a story is about; `named` if the user gives the name, which may be any."""
-        she = hero in SHE or (hero not in HE and rng.random() < 0.5)
-        trait = rng.choice(names("traits"))
-        known = names("women" if she else "men")
-        weights = [1 / place for place in range(1, COMMON + 1)]
-        name = rng.choice(known) if named else rng.choices(known[:COMMON], weights)[0]
-        return {
-            "hero": hero,
-            "trait": trait,
-            "a_hero": f"{article(trait)} {trait} {hero}",
-            "name": name,
-            "he": "she" if she else "he",
-            "him": "her" if she else "him",
-            "his": "her" if she else "his",
-            "helper": helper,
-            "place": rng.choice(names("places")),
-        }
-
-    @staticmethod
-    def story(rng: Random, values: dict[str, Value], long: bool) -> str:
-        """Four to ten sentences."""
-        order = ["opening", "custom", "trouble", "feeling", "try", "helper", "solve", "end"]
-        if rng.random() < 0.35:
-            order.append("moral")
-        left_out = {"custom": 0.35, "feeling": 0.3, "try": 0.3}
-        told = [part for part in order if long or rng.random() >= left_out.get(part, 0)]
+    def story(rng: Random, plot: Section, values: dict[str, Value], long: bool) -> str:
+        """Six to eight sentences; a `long` one has some more."""
+        body = rng.choice(plot.answers)
+        # Whether somebody helps is asked later.
+        values["helps"] = "yes" if "helper}" in body else ""
+        opening = "named opening" if "given" in values else "opening"
+        parts = [rng.choice(_parts()[opening].answers), body]
         if long:
-            # Another trouble follows the first.
-            told[told.index("end") : told.index("end")] = ["again", "second"]
-        story = []
-        for part in told:
-            form = rng.choice(_parts()[part].answers)
-            if part in TROUBLE_PARTS:
-                form = form.replace("{what}", text(values[part]))
-            story.append(expand(form, rng, values))
-        return " ".join(story)
+            parts.insert(1, rng.choice(_parts()["custom"].answers))
+            parts.append(rng.choice(_parts()["end"].answers))
+        return " ".join(expand(_named(part, rng, values), rng, values) for part in parts)
+
+
+def cast(group: str) -> tuple[str, ...]:
+    """The items of `group` in data/casts.table. Raises StopIteration if there is none."""
+    return items(next(row["items"] for row in table("casts.table") if row["group"] == group))
+
+
+def _choice(weighted: tuple[tuple[str, int], ...], rng: Random) -> str:
+    return rng.choices([name for name, _ in weighted], [weight for _, weight in weighted])[0]
 
 
 @cache
@@ -119,12 +149,117 @@ def _parts() -> dict[str, Section]:
     return {section.name: section for section in sections("stories.forms")}
 
 
-def _told(trouble: Row, second: Row) -> Row:
-    again = {"again": second["trouble"], "second": second["solve"]}
-    return {**trouble, **again}
+@cache
+def _plots() -> dict[str, Section]:
+    return {section.name: section for section in sections("plots.forms")}
 
 
-def _whole(values: dict[str, Value]) -> dict[str, Value]:
-    """`values` with the trouble as a sentence of its own."""
-    found = expand(text(values["trouble"]), Random(0), values, capital=False)
-    return values | {"what": found, "What": capitalise(found)}
+def _plot(values: Mapping[str, Value]) -> Section:
+    return _plots()[text(values["plot"])]
+
+
+@cache
+def plots_of(hero: str) -> tuple[str, ...]:
+    """The plots of a hero of whom only the kind is asked for."""
+    grown = hero in cast("grown")
+    known = [
+        name
+        for name in _plots()
+        if name not in FILLED
+        and hero not in UNFIT.get(name, ())
+        and not (grown and name in YOUNG)
+        and not (hero in cast("animals") and name in OF_PEOPLE)
+    ]
+    return tuple(Random(hero).sample(known, PLOTS_OF_A_HERO))
+
+
+def _named(part: str, rng: Random, values: Mapping[str, Value]) -> str:
+    """`part` with the hero in it, by the name that the user gave or not."""
+
+    def called(found: re.Match[str]) -> str:
+        if "given" in values and rng.random() < NAMED:
+            return text(values["given"])
+        return f"{found[1]}he {values['hero']}"
+
+    return re.sub(r"\{([tT])he\}", called, part)
+
+
+def _cast(rng: Random, kind: str, before: Mapping[str, Value]) -> dict[str, Value]:
+    """Who is in a story of `kind` and what happens there, not twice the same in a chat."""
+    plots = [name for name in _plots() if kind != "hero" or name not in FILLED]
+    while True:
+        if kind == "any":
+            at = before.get("any")
+            place = rng.randrange(len(ANY)) if at is None else (int(text(at)) + 1) % len(ANY)
+            hero, plot = ANY[place]
+            extra: dict[str, Value] = {"any": str(place)}
+        else:
+            groups = ("animals", "animals", "children", "children", "grown")
+            hero, extra = rng.choice(cast(rng.choice(groups))), {}
+            if rng.random() < 0.15:
+                hero = rng.choice(("boy", "girl"))
+            plot = rng.choice(plots)
+            if kind in ("hero", "named"):
+                plot = rng.choice(plots_of(hero))
+            elif kind == "pair":
+                plot = "meets"
+            elif rng.random() < FILLED_SHARE:
+                plot = rng.choices(FILLED, FILLED_WEIGHTS)[0]
+            if hero in UNFIT.get(plot, ()):
+                continue
+        if plot != before.get("plot") or (kind == "pair" and hero != before.get("hero")):
+            break
+    only_he = hero in cast("only he")
+    she = hero in cast("she")
+    if kind.startswith("named"):
+        if not she and not only_he:
+            she = rng.random() < 0.5
+        known = cast("women" if she else "men")
+        weights = [1 / (place + 3) for place in range(len(known))]
+        extra["given"] = extra["name"] = rng.choices(known, weights)[0]
+    trait = rng.choice(cast("grown traits" if hero in cast("grown") else "traits"))
+    noun = rng.choice(cast("magic" if plot == "magic" else "things"))
+    thing = f"{rng.choice(cast('old'))} {noun}" if rng.random() < 0.5 else noun
+    helpers = [name for name in cast("helpers") if name != hero]
+    places = [place for place in cast("places") if plot != "sea" or "sea" not in place]
+    others = [name for name in cast("animals") + cast("children") if name != hero]
+    return {
+        **{"hero": hero, "plot": plot, "trait": trait, "noun": noun, "thing": thing},
+        **{"he": "she" if she else "he", "He": "She" if she else "He"},
+        **{"him": "her" if she else "him", "his": "her" if she else "his"},
+        **{"His": "Her" if she else "His", "helper": rng.choice(helpers)},
+        **{"other": rng.choice(others), "young": rng.choice(cast("young"))},
+        **{"place": rng.choice(places), "a_hero": f"{article(trait)} {trait} {hero}"},
+        **extra,
+    }
+
+
+def _tale(
+    rng: Random, kind: str, before: Mapping[str, Value], follows: bool
+) -> tuple[Exchange, dict[str, Value]]:
+    """A story about a thing, or about another where there is none about it."""
+    told = [tale for tale in sections("tales.forms") if tale.name != before.get("plot")]
+    tale = rng.choice(told)
+    asked = _parts()["tale"].follow_ups if follows else _parts()["tale"].questions
+    form = rng.choice(asked)
+    thing, answer = rng.choice(tale.questions), tale.answers[0]
+    if kind == "no tale":
+        thing = rng.choice(cast("no tales"))
+        line = rng.choice(_parts()[kind].answers)
+        answer = f"{expand(line, rng, {'known': tale.name})} {answer}"
+    key = f"stories/{tale.name}/{thing}/{'~' if follows else '?'}{asked.index(form)}"
+    made = Exchange(key, expand(form, rng, {"tale": thing}), answer)
+    return made, {"plot": tale.name, "about": tale.additions[0]}
+
+
+def _after(rng: Random, part: str, values: Mapping[str, Value]) -> Exchange | None:
+    """What is said after a story, and the reply; None if that does not fit the story."""
+    if (part in OF_A_HERO and "hero" not in values) or (part == "help" and not values["helps"]):
+        return None
+    section = _parts()[part]
+    form = rng.choice(section.follow_ups)
+    answers = section.answers
+    if part == "name" and "given" in values:
+        answers = _parts()["given name"].answers
+    key = f"stories/{part}/{values.get('hero', '-')}/~{section.follow_ups.index(form)}"
+    return Exchange(key, expand(form, rng, values), expand(rng.choice(answers), rng, values))
