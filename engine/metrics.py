@@ -210,12 +210,16 @@ def _begun_within(
 
 
 def _wasted(records: Records) -> Records:
-    """Prefetches whose expert no job of the same step found from then on, present or on its way."""
+    """Prefetches whose expert no job of the same step found from then on, present or on its way.
+
+    A job can join a read that has not begun yet, so a join counts whenever it was in the step.
+    """
     fate = trace.of(records, Event.PREFETCH, Event.HIT, Event.JOIN)
     if len(fate) == 0:
         return fate
     # By step and expert, then time.
-    fate = fate[np.lexsort((fate["begin_ns"], fate["expert"], fate["layer"], fate["step"]))]
+    found = np.where(fate["event"] == int(Event.JOIN), np.iinfo(np.int64).max, fate["begin_ns"])
+    fate = fate[np.lexsort((found, fate["expert"], fate["layer"], fate["step"]))]
     changes = np.zeros(len(fate), dtype=bool)
     for field in ("step", "layer", "expert"):
         changes[1:] |= fate[field][1:] != fate[field][:-1]

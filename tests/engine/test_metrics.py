@@ -90,9 +90,11 @@ def test_a_prefetch_is_wasted_when_no_job_of_its_step_finds_the_expert() -> None
             row(Event.HIT, 0, 0, step=0, layer=1, expert=5),
             row(Event.PREFETCH, 1, 2, step=0, layer=1, expert=5),  # wasted: the use was before
             row(Event.HIT, 5, 5, step=0, layer=2, expert=5),  # another layer's expert
+            row(Event.JOIN, 1, 1, step=0, layer=1, expert=6),  # used before its read began
+            row(Event.PREFETCH, 2, 3, step=0, layer=1, expert=6),
         )
     )
-    assert list(table["prefetched"]) == [6, 0]
+    assert list(table["prefetched"]) == [7, 0]
     assert list(table["wasted"]) == [4, 0]
 
 
