@@ -1,5 +1,6 @@
 """A conversation at work: what is saved when, what the engine is asked, how replies end."""
 
+import sqlite3
 from collections.abc import Callable
 
 import pytest
@@ -74,6 +75,11 @@ def test_the_text_is_accepted_only_once_it_is_saved(qtbot: QtBot, chat: Chat) ->
         chat.send("Hello?")
 
 
+def disk_is_full(writes: object) -> None:
+    """In place of the writer's `_write`."""
+    raise sqlite3.OperationalError("database or disk is full")
+
+
 def test_a_text_that_cannot_be_saved_is_refused_and_not_sent(
     qtbot: QtBot,
     chat: Chat,
@@ -82,15 +88,10 @@ def test_a_text_that_cannot_be_saved_is_refused_and_not_sent(
     monkeypatch: pytest.MonkeyPatch,
     until_done: Wait,
 ) -> None:
-    import sqlite3
-
     writer = conversations.store.writer
     whole = writer._write
 
-    def full(writes: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
-    monkeypatch.setattr(writer, "_write", full)
+    monkeypatch.setattr(writer, "_write", disk_is_full)
     with qtbot.waitSignal(chat.refused) as refused:
         chat.send("Precious")
     assert "full" in refused.args[0]
@@ -113,16 +114,11 @@ def test_a_text_that_waits_for_the_disk_leaves_the_reply_alone_that_was_asked_fo
     monkeypatch: pytest.MonkeyPatch,
     until_done: Wait,
 ) -> None:
-    import sqlite3
-
     chat.send("First")
     until_done(chat)
 
-    def full(writes: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
     with monkeypatch.context() as patch:
-        patch.setattr(conversations.store.writer, "_write", full)
+        patch.setattr(conversations.store.writer, "_write", disk_is_full)
         for _ in range(2):  # the second time it is to be sent as soon as there is space
             with qtbot.waitSignal(chat.refused):
                 chat.send("Precious")

@@ -1,5 +1,6 @@
 """The stories and poems of the demo model's corpus: what is asked for is in them."""
 
+import itertools
 import re
 import sys
 from pathlib import Path
@@ -8,8 +9,6 @@ from random import Random
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "resources" / "demo"))
-
-import itertools
 
 from recipe.corpus.forms import sections
 from recipe.corpus.poems import ANY as ANY_POEM
