@@ -1,13 +1,11 @@
 """Where an engine reads its experts from: decided when a model is opened."""
 
-import os
 from pathlib import Path
 
-from engine import errors, native, sizes
+from engine import errors, native
 from engine.model_info import ModelInfo
 from engine.options import EngineOptions, Store
-from engine.pack import build_pack, missing_space, pack_path, why_unusable
-from engine.pack_leftovers import remove_leftovers
+from engine.pack import build_pack, check_folder, pack_path, why_unusable
 
 
 def choose_store(
@@ -26,6 +24,7 @@ def choose_store(
         return options.store, ""
     path = Path(options.pack_path) if options.pack_path else pack_path(model)
     reason = why_unusable(path, model, progress=progress).rstrip(".")
+    in_place = "so the model file is read in place, which is slower"
     if not reason:
         return "pack", str(path)
     if path.exists():
@@ -39,36 +38,21 @@ def choose_store(
         except OSError as error:
             notices.append(
                 f"The expert pack {path} is of no use ({reason}) and cannot be replaced"
-                f" ({error.strerror}), so the model file is read in place, which is slower."
+                f" ({error.strerror}), {in_place}."
             )
             return "gguf", ""
         notices.append(f"The expert pack is built again: {reason}.")
-    remove_leftovers(path)
     try:
-        lacking = missing_space(path, model)
-        if not os.access(path.parent, os.W_OK):
-            raise errors.StorageError(
-                f"Nothing may be written in {path.parent}",
-                "Choose another place for the pack, or run the model in place (store: gguf).",
-            )
+        check_folder(path)
     except errors.StorageError as error:
         if options.pack_path:
             raise
-        notices.append(
-            f"No expert pack can be built, so the model file is read in place, which is slower."
-            f" {error.message}."
-        )
+        notices.append(f"No expert pack can be built, {in_place}. {error.message}.")
         return "gguf", ""
-    if not lacking:
-        try:
-            build_pack(model, path, progress=progress)
-        except errors.OutOfSpaceError:  # someone else filled the disk meanwhile
-            lacking = missing_space(path, model)
-        else:
-            return "pack", str(path)
-    notices.append(
-        f"The disk is too small for an expert pack, so the model file is read in place, which is"
-        f" slower: the pack needs {sizes.show(model.experts_total_bytes)} in {path.parent},"
-        f" {sizes.show(lacking)} more than may be used there."
-    )
-    return "gguf", ""
+    try:
+        build_pack(model, path, progress=progress)
+    except errors.OutOfSpaceError as error:
+        reason = error.message.rstrip(".")
+        notices.append(f"The disk is too small for an expert pack, {in_place}. {reason}.")
+        return "gguf", ""
+    return "pack", str(path)

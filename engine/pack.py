@@ -1,5 +1,6 @@
 """Expert packs: where a model's pack lies, whether it can be used, and how it is built."""
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -44,15 +45,17 @@ def why_unusable(
         return native.check_pack(readable, model.path, verify, watched)
 
 
-def missing_space(path: Path, model: ModelInfo) -> int:
-    """Bytes that the disk lacks for the model's pack; 0 when it fits."""
+def check_folder(pack: Path) -> None:
+    """Make the folder of a pack. Raises StorageError where none can be, or takes nothing."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        free = shutil.disk_usage(path.parent).free
+        pack.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise errors.from_os(error, "The folder for expert packs cannot be used") from error
-    # A pack that is there already goes only when the new one is whole: its space does not count.
-    return max(0, model.experts_total_bytes + SPARE_BYTES - free)
+    if not os.access(pack.parent, os.W_OK):
+        raise errors.StorageError(
+            f"Nothing may be written in {pack.parent}",
+            "Choose another place for the pack, or run the model in place (store: gguf).",
+        )
 
 
 def build_pack(
@@ -64,13 +67,15 @@ def build_pack(
 ) -> PackFile:
     """Write the pack; after an error, a cancel or a crash nothing half-written has its name.
 
-    Raises OutOfSpaceError before anything is written when the disk is too small.
+    Whoever wants a pack leaves it to this to remove what a killed packing of it has left, and then
+    to see what space there is: it raises OutOfSpaceError, also before anything is written.
     """
     readable = native.utf8(str(path), "The pack's path")
     if not model.supported:
         raise errors.UnsupportedModelError(f"{model.title} cannot be packed: {model.reason}")
+    check_folder(path)
     remove_leftovers(path)
-    if lacking := missing_space(path, model):
+    if lacking := _missing_space(path, model):
         raise errors.OutOfSpaceError(
             f"The pack of {model.title} needs {sizes.show(model.experts_total_bytes)} in"
             f" {path.parent}, {sizes.show(lacking)} more than may be used there"
@@ -78,3 +83,13 @@ def build_pack(
     watched = native.Watched(progress)
     with native.translated(watched):
         return msgspec.convert(native.write_pack(model.path, readable, layout, watched), PackFile)
+
+
+def _missing_space(path: Path, model: ModelInfo) -> int:
+    """Bytes that the disk lacks for the model's pack; 0 when it fits."""
+    try:
+        free = shutil.disk_usage(path.parent).free
+    except OSError as error:
+        raise errors.from_os(error, "The folder for expert packs cannot be used") from error
+    # A pack that is there already goes only when the new one is whole: its space does not count.
+    return max(0, model.experts_total_bytes + SPARE_BYTES - free)

@@ -7,14 +7,11 @@ from pathlib import Path
 import msgspec
 from PySide6.QtCore import QObject, Signal
 
-from app.background import Background, Task
+from app.background import Background
 from app.engine_service import EngineService
-from app.language import tr
 from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
-from engine import sizes
-from engine.errors import EngineError
-from engine.pack import PackFile, missing_space, pack_path
+from engine.pack import PackFile, pack_path
 from engine.pack_leftovers import remove_leftovers
 
 # Speed is that of the last seconds: what a disk's cache takes at first says little.
@@ -69,7 +66,6 @@ class Packing(QObject):
         self._service = service
         self._library = library
         self._background = Background("packing", self)
-        self._looking: dict[str, Task] = {}  # models for whose packs room is looked for
         self._jobs: dict[int, str] = {}  # job -> model
         self._paths: dict[int, Path] = {}  # job -> pack
         self._meters: dict[int, Meter] = {}
@@ -83,34 +79,19 @@ class Packing(QObject):
         return self._progress.get(id)
 
     def start(self, model: KnownModel) -> None:
-        """Build its pack, unless the disk is too small: then `failed` says so."""
+        """Build its pack; where the disk is too small for it `failed` says so."""
         if model.id in self._progress:
             return
+        path = pack_path(model.info)
+        job = self._service.pack(model.path, path)
+        self._jobs[job] = model.id
+        self._paths[job] = path
+        self._meters[job] = Meter()
         self._progress[model.id] = PackProgress(0, 0)
         self.changed.emit(model.id)
-        path = pack_path(model.info)
-
-        def lacking(task: Task) -> int:
-            remove_leftovers(path)
-            return missing_space(path, model.info)
-
-        def looked(lacks: int) -> None:
-            del self._looking[model.id]
-            self._start(model, path, lacks)
-
-        def failed(error: Exception) -> None:
-            del self._looking[model.id]
-            hint = error.hint if isinstance(error, EngineError) else ""
-            message = error.message if isinstance(error, EngineError) else str(error)
-            self._end(model.id, message, hint)
-
-        self._looking[model.id] = self._background.run(lacking, looked, failed)
 
     def cancel(self, id: str) -> None:
         """Stop building a model's pack; nothing of it is left."""
-        if task := self._looking.pop(id, None):
-            task.cancel()
-            self._end(id)
         for job, model in self._jobs.items():
             if model == id:
                 self._service.cancel_job(job)
@@ -118,15 +99,6 @@ class Packing(QObject):
     def close(self) -> None:
         """No thread is left."""
         self._background.close()
-
-    def _start(self, model: KnownModel, path: Path, lacks: int) -> None:
-        if lacks:
-            self._end(model.id, no_space(model, path, lacks), NO_SPACE_HINT)
-            return
-        job = self._service.pack(model.path, path)
-        self._jobs[job] = model.id
-        self._paths[job] = path
-        self._meters[job] = Meter()
 
     def _end(self, id: str, message: str = "", hint: str = "") -> None:
         self._progress.pop(id, None)
@@ -156,17 +128,3 @@ class Packing(QObject):
         self._meters.pop(job, None)
         self._paths.pop(job, None)
         return self._jobs.pop(job, None)
-
-
-NO_SPACE_HINT = tr("Free some space there, or open the model in place: that needs no pack.")
-
-
-def no_space(model: KnownModel, path: Path, lacks: int) -> str:
-    """Why its pack cannot be built."""
-    return tr(
-        "The pack of {title} needs {needed} in {folder}, {lacks} more than may be used there.",
-        title=model.title,
-        needed=sizes.show(model.info.experts_total_bytes),
-        folder=path.parent,
-        lacks=sizes.show(lacks),
-    )

@@ -7,13 +7,11 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.engine_service import EngineService
-from app.models import packing as packing_module
 from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
 from app.models.packing import Meter, Packing, PackProgress
 from app.models.words import pack_progress_text
 from engine.jobs import JobId, JobProgress
-from engine.model_info import ModelInfo
 from engine.pack import pack_path
 from tests.helpers.fake_jobs import FakeJobs, model_info
 
@@ -71,45 +69,16 @@ def test_packs_may_be_larger_than_an_int_of_qt(
     packing.cancel(model.id)
 
 
-def test_a_disk_that_is_too_small_is_refused_before_anything_is_written(
-    qtbot: QtBot,
-    packing: Packing,
-    model: KnownModel,
-    fake_jobs: FakeJobs,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(packing_module, "missing_space", lambda path, info: 7 * 10**9)
-    with qtbot.waitSignal(packing.failed) as failed:
-        packing.start(model)
-    id, message, hint = failed.args
-    assert id == model.id
-    assert "7 GB more than may be used" in message
-    assert "in place" in hint
-    assert fake_jobs.calls == []
-    assert packing.progress(model.id) is None
-
-
-def test_what_a_killed_packing_has_left_does_not_keep_the_next_from_its_space(
-    qtbot: QtBot,
-    packing: Packing,
-    model: KnownModel,
-    fake_jobs: FakeJobs,
-    monkeypatch: pytest.MonkeyPatch,
+def test_what_a_killed_packing_leaves_is_removed_when_that_is_known(
+    qtbot: QtBot, packing: Packing, model: KnownModel, fake_jobs: FakeJobs
 ) -> None:
     pack = pack_path(model.info)
     pack.parent.mkdir(parents=True)
     left, other = pack.with_name(f"{pack.name}.tmp-1-0"), pack.with_name("other.pack.tmp-1-0")
     for path in (left, other):
         path.write_bytes(bytes(1000))
-
-    def lacks(path: Path, info: ModelInfo) -> int:
-        return 1000 * left.exists()
-
-    monkeypatch.setattr(packing_module, "missing_space", lacks)
     fake_jobs.held = True
     packing.start(model)
-    qtbot.waitUntil(lambda: len(fake_jobs.calls) == 1)
-    left.write_bytes(bytes(1000))
     packing.cancel(model.id)
     qtbot.waitUntil(lambda: not left.exists())
     assert other.exists()
@@ -126,18 +95,6 @@ def test_a_cancelled_pack_is_no_failure(
     packing.cancel(model.id)
     qtbot.waitUntil(lambda: packing.progress(model.id) is None)
     assert failures == []
-
-
-def test_a_pack_that_is_cancelled_while_the_disk_is_looked_at_is_not_built(
-    qtbot: QtBot, packing: Packing, model: KnownModel, fake_jobs: FakeJobs
-) -> None:
-    packing.start(model)
-    packing.cancel(model.id)
-    assert packing.progress(model.id) is None
-    looked: list[None] = []
-    packing._background.run(lambda _: None, looked.append)
-    qtbot.waitUntil(lambda: bool(looked))
-    assert fake_jobs.calls == []
 
 
 def test_a_failure_says_what_and_what_to_try(

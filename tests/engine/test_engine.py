@@ -272,7 +272,8 @@ def test_a_disk_that_fills_while_packing_means_in_place_too(
     fake_native.faults["write_pack"] = ("no_space", "x.pack: cannot be written: No space left")
     engine = opened.enter_context(Engine.open(model))
     assert engine.info.store == "gguf"
-    assert len(notices_of(engine.poll())) == 1
+    (notice,) = notices_of(engine.poll())
+    assert "read in place" in notice and notice.endswith("cannot be written: No space left.")
     assert list((home / "packs").iterdir()) == []
 
 
