@@ -41,6 +41,11 @@ def run_logs() -> Path:
     return folders.run_logs()
 
 
+def named(folder: str, what: str) -> Path:
+    """A folder that a person has named; StorageError where none can be called so."""
+    return folders.named(folder, what)
+
+
 def fixed_by_environment() -> bool:
     """Whether RUNAHEAD_HOME decides, and not the settings."""
     return bool(os.environ.get("RUNAHEAD_HOME", ""))

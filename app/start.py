@@ -25,12 +25,18 @@ from app.start_dialogs import open_conversations, tell
 from app.theme.theme import Theme
 from app.window import MainWindow
 from engine.client import EngineClient
+from engine.errors import EngineError
 from engine.jobs import JobRunner
 
 
 def open_window(files: Sequence[Path] = ()) -> int:
     """Show the window until it is closed; the exit code. `files` are models to add."""
     app = make_application()
+    try:
+        folders.data()
+    except EngineError as error:
+        tell(tr("Runahead cannot be opened"), str(error))
+        return 1
     restarts = False
     with ExitStack() as ending:  # what is below ends in the opposite order
         collector = GarbageCollector()

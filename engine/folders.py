@@ -11,6 +11,8 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
+from engine import errors
+
 _APP = "runahead"
 
 
@@ -45,13 +47,33 @@ def logs() -> Path:
     return _home(platformdirs.user_data_path(_APP)) / "logs"
 
 
+def named(folder: str, what: str) -> Path:
+    """A folder that a person has named, "~" and "~user" written out; `what` says where.
+
+    Raises StorageError when no folder can have that name.
+    """
+    try:
+        path = Path(folder).expanduser()
+        possible = b"\0" not in os.fsencode(path)
+    except RuntimeError as error:
+        raise errors.StorageError(
+            f"{what} is {folder}, and nobody knows the home folder {Path(folder).parts[0]}",
+            "Name the whole folder there instead.",
+        ) from error
+    except ValueError:  # half a character
+        possible = False
+    if not possible:
+        raise errors.StorageError(f"{what} is {folder!r}, which no folder can be called", "")
+    return path
+
+
 def _home(default: Path) -> Path:
     return _environment() or _chosen() or default
 
 
 def _environment() -> Path | None:
     home = os.environ.get("RUNAHEAD_HOME", "")
-    return Path(home).expanduser() if home else None
+    return named(home, "RUNAHEAD_HOME") if home else None
 
 
 def _chosen() -> Path | None:
@@ -60,4 +82,5 @@ def _chosen() -> Path | None:
         settings = msgspec.json.decode(settings_file().read_bytes(), type=_Settings)
     except (OSError, msgspec.MsgspecError):
         return None  # the app says what is wrong with its settings, and goes on with defaults
-    return Path(settings.data_folder).expanduser() if settings.data_folder else None
+    what = f"The data folder (data_folder in {settings_file()})"
+    return named(settings.data_folder, what) if settings.data_folder else None

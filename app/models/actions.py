@@ -188,4 +188,4 @@ def _what_that_frees(files: list[Path]) -> str:
 
 def _existing_folder(path: Path) -> Path:
     """The nearest folder above that exists."""
-    return next((each for each in path.parents if is_folder(each)), Path.home())
+    return next((each for each in path.parents if is_folder(each)), path.parent)

@@ -59,7 +59,8 @@ class MovePlan(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan_move(target: Path) -> MovePlan:
     """Look at what lies where; changes nothing."""
-    source, target = folders.data(), target.expanduser().resolve()
+    target = folders.named(str(target), tr("The new data folder"))
+    source, target = folders.data(), target.resolve()
     pieces = _pieces(source, target)
     if begun := _journal_of(target, source):
         return _renewed(begun, pieces)

@@ -37,7 +37,7 @@ def finish_move(settings: Settings) -> None:
         return  # another window has it open, which is told when this one wants it too
     try:
         problem = _Moving(settings, plan_move(Path(wanted))).run()
-    except (OSError, RuntimeError, ValueError) as error:  # also a path that cannot be one
+    except (errors.EngineError, OSError, RuntimeError, ValueError) as error:  # a loop of links, too
         problem = sentence(error)
     finally:
         lock.release()

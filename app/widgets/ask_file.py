@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QStandardPaths, Qt
+from PySide6.QtCore import QDir, QStandardPaths, Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.settings.settings import Settings
@@ -106,7 +106,7 @@ def first_folder(settings: Settings, place: Place) -> Path:
     for name in (settings.get(_REMEMBERED[place]), usual):
         if name and Path(name).is_dir():
             return Path(name)
-    return Path.home()
+    return Path(QDir.homePath())  # which is also something where nobody has one
 
 
 def _dialog(

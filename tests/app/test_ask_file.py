@@ -90,6 +90,18 @@ def test_a_folder_that_has_gone_is_not_begun_in(
     assert first_folder(settings, place) == Path.home()
 
 
+def test_without_a_home_it_begins_somewhere(
+    settings: Settings, usual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nobody(user: int) -> object:
+        raise KeyError(user)
+
+    usual.rmdir()
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    assert first_folder(settings, "files").is_dir()
+
+
 def test_nothing_in_the_window_asks_for_files_in_another_way() -> None:
     app = Path(ask_file.__file__).parents[1]
     asking = [path for path in app.rglob("*.py") if "QFileDialog" in path.read_text()]

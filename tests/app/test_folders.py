@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app import folders
+from engine.errors import StorageError
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +53,25 @@ def test_damaged_settings_mean_the_usual_places(system: Path, text: str) -> None
     choose("")
     folders.settings_file().write_text(text)
     assert folders.data() == system / "d"
+
+
+@pytest.mark.parametrize(
+    ("folder", "why"),
+    [
+        ("~nobody-of-that-name/x", "nobody knows the home folder ~nobody-of-that-name"),
+        ("a\0b", "which no folder can be called"),
+    ],
+)
+def test_what_can_be_no_folder_is_said_to_be_none(system: Path, folder: str, why: str) -> None:
+    choose(folder)
+    with pytest.raises(StorageError, match=rf"settings\.json.*{why}"):
+        folders.data()
+
+
+def test_the_environment_may_name_no_strange_home(
+    system: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUNAHEAD_HOME", "~nobody-of-that-name")
+    for place in (folders.settings_file, folders.data, folders.packs, folders.run_logs):
+        with pytest.raises(StorageError, match="RUNAHEAD_HOME is ~nobody-of-that-name"):
+            place()

@@ -54,7 +54,7 @@ def test_what_can_be_no_path_is_told(
     qtbot: QtBot, tmp_path: Path, told: list[str], target: str
 ) -> None:
     move_to(target)
-    assert len(told) == 1
+    assert len(told) == 1 and told[0].startswith("The new data folder is ")
     assert folders.data() == tmp_path / "data"
 
 

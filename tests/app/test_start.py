@@ -15,7 +15,7 @@ PATIENCE_S = 60.0
 
 
 @contextmanager
-def runahead(home: Path) -> Iterator["subprocess.Popen[str]"]:
+def runahead(home: Path | str) -> Iterator["subprocess.Popen[str]"]:
     """`runahead` without arguments; killed at the end if it is still there."""
     process = subprocess.Popen(
         [sys.executable, "-m", "app.main"],
@@ -83,3 +83,8 @@ def test_a_database_of_a_newer_version_is_refused_and_left_as_it_is(home: Path) 
     with runahead(home) as process:
         assert says(process, "newer")
     assert database.read_bytes() == before
+
+
+def test_a_home_that_nobody_has_is_told() -> None:
+    with runahead("~nobody-of-that-name") as process:
+        assert says(process, "RUNAHEAD_HOME is ~nobody-of-that-name, and nobody knows")
