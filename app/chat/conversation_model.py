@@ -42,8 +42,8 @@ class ConversationModel(QAbstractListModel):
         self._hits: list[SearchHit] | None = None
         self._is_held = False
         self._newest = 0.0  # when the first one was used
-        conversations.added.connect(self._on_listed)
-        conversations.removed.connect(self._on_listed)
+        conversations.added.connect(self._on_added)
+        conversations.removed.connect(self._on_removed)
         conversations.changed.connect(self._on_changed)
         chats.streaming_changed.connect(self._on_streaming_changed)
         self._rebuild()
@@ -149,10 +149,17 @@ class ConversationModel(QAbstractListModel):
             entries.append(Entry(conversation.title or tr("New chat"), conversation.id))
         return entries
 
-    def _on_listed(self, _: object) -> None:
-        self._rebuild()
+    def _on_added(self, conversation: Conversation) -> None:
+        if conversation.kind == "chat":  # a task has thousands of others
+            self._rebuild()
+
+    def _on_removed(self, conversation_id: str) -> None:
+        if self.row_of(conversation_id) >= 0:
+            self._rebuild()
 
     def _on_changed(self, conversation: Conversation) -> None:
+        if conversation.kind != "chat":
+            return
         row = self.row_of(conversation.id)
         is_placed = self._hits is not None or (row == 1 and conversation.updated == self._newest)
         if row >= 0 and is_placed and self._entries[row].title == conversation.title:

@@ -112,3 +112,21 @@ def test_a_damaged_chat_that_is_to_be_copied_or_exported_is_told(
     page.list.export(made.id, tmp_path / "chat.md")
     assert len(told) == 2 and all("torn" in each for each in told)
     assert list(tmp_path.glob("*.md")) == []
+
+
+def test_what_tasks_do_costs_the_list_nothing(
+    page: ChatPage, conversations: Conversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversations.create(title="Baking bread")
+    read: list[str] = []
+
+    def read_all(_: Conversations, kind: str = "chat") -> list[Conversation]:
+        read.append(kind)
+        return []
+
+    monkeypatch.setattr(Conversations, "all", read_all)
+    item = conversations.create(title="Rome", kind="subtask")
+    conversations.add_message(item.id, "user", "Tell me of Rome")
+    conversations.remove(item.id)
+    conversations.restore(item.id)
+    assert read == []  # a task of thousands of items would read all chats as often
