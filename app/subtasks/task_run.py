@@ -219,7 +219,8 @@ class TaskRun(QObject):
         for place in places:
             if place not in self._live and place not in self._queue:
                 self._queue[place] = self.items[place]
-                self._set(place, quietly=True, state="waiting", detail="")
+                # On disk it stays as it was until it is begun, whatever ends the app before.
+                self._set(place, quietly=True, saved=False, state="waiting", detail="")
         self.trouble = ""
         self._feed()
 
@@ -256,7 +257,7 @@ class TaskRun(QObject):
     def _empty_queue(self) -> None:
         queued, self._queue = self._queue, {}
         for place, before in queued.items():
-            self._set(place, quietly=True, state=before.state, detail=before.detail)
+            self._set(place, quietly=True, saved=False, state=before.state, detail=before.detail)
             self.item_changed.emit(place)
 
     def _begin(self, place: int) -> None:
@@ -368,14 +369,17 @@ class TaskRun(QObject):
                 )
             )
 
-    def _set(self, place: int, *, quietly: bool = False, **fields: object) -> None:
+    def _set(
+        self, place: int, *, quietly: bool = False, saved: bool = True, **fields: object
+    ) -> None:
         """`quietly`: whoever sets many says `changed` once, after all of them."""
         old = self.items[place]
         item: TaskItem = msgspec.structs.replace(old, **fields)
         if item == old:
             return
         self.items[place] = item
-        self._saved.save_item(item)
+        if saved:
+            self._saved.save_item(item)
         self.item_changed.emit(place)
         if item.state != old.state and not quietly:
             self.changed.emit()

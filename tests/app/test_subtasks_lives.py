@@ -1,0 +1,69 @@
+"""A task that is stopped, taken away or left by a closed app while its items run."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.data.conversations import Conversations
+from app.data.task import Task
+from app.engine_service import EngineService
+from app.settings.settings import Settings
+from app.subtasks.task_run import TaskRun
+from app.subtasks.task_runs import TaskRuns
+from tests.helpers.fake_client import FakeClient
+
+
+@pytest.fixture
+def runs(service: EngineService, conversations: Conversations, settings: Settings) -> TaskRuns:
+    return TaskRuns(service, conversations, settings)
+
+
+@pytest.fixture
+def make(runs: TaskRuns, fake_client: FakeClient) -> Callable[..., TaskRun]:
+    fake_client.become_ready()
+    fake_client.reply = lambda request: "short"
+
+    def made(items: list[str], **fields: object) -> TaskRun:
+        task = Task(id="", title="", prompt="Tell me of {item}", **fields)  # type: ignore[arg-type]
+        return runs.create(task, items)
+
+    return made
+
+
+def states(run: TaskRun) -> list[str]:
+    return [item.state for item in run.items]
+
+
+def test_items_that_were_to_run_again_when_the_app_was_closed_are_as_they_were(
+    make: Callable[..., TaskRun],
+    conversations: Conversations,
+    service: EngineService,
+    settings: Settings,
+    fake_client: FakeClient,
+    home: Path,
+    qtbot: QtBot,
+) -> None:
+    run = make(["Rome", "Paris", "Oslo"], at_once=1)
+    fake_client.reply = lambda request: "many words " * 1000
+    run.rerun(1)
+    qtbot.waitUntil(lambda: (live := run.live(1)) is not None and live.n_tokens > 2)
+    run.stop(1)
+    qtbot.waitUntil(lambda: not run.is_active)
+    fake_client.reply = lambda request: "short"
+    run.rerun(2)
+    qtbot.waitUntil(lambda: not run.is_active)
+    fake_client.held = True
+    run.run_rest()
+    run.rerun(2)
+    assert [run.is_queued(place) for place in range(3)] == [False, True, True]
+    service.close()
+    conversations.close()
+    again = Conversations(home / "conversations.sqlite")
+    try:
+        [run] = TaskRuns(service, again, settings).all()
+        assert states(run) == ["stopped", "stopped", "done"]
+        assert run.answer(1).startswith("many words")
+    finally:
+        again.close()
