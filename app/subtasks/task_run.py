@@ -74,6 +74,7 @@ class TaskRun(QObject):
         self._sessions = TaskSessions(service)
         self._has_told = False  # that a reply cannot be read
         self._has_failed = False  # an item, and the engine may yet say that it is gone
+        self._is_given_up = False  # by a person: nothing more is begun by itself
         self.summary = Summary(service, conversations, settings, self)
         self.summary.show(task)
         self.summary.changed.connect(self._on_summary_changed)
@@ -194,6 +195,7 @@ class TaskRun(QObject):
 
     def stop_all(self) -> None:
         """Stop what runs; what waits is as it was."""
+        self._is_given_up = True
         self._empty_queue()
         for place in list(self._live):
             self.stop(place)
@@ -222,6 +224,7 @@ class TaskRun(QObject):
                 # On disk it stays as it was until it is begun, whatever ends the app before.
                 self._set(place, quietly=True, saved=False, state="waiting", detail="")
         self.trouble = ""
+        self._is_given_up = False
         self._feed()
 
     def _feed(self) -> None:
@@ -239,8 +242,8 @@ class TaskRun(QObject):
             self.changed.emit()
         else:
             self._rest()
-            finished = all(item.state == "done" for item in self.items)
-            if finished and self.task.summarise and self.task.summary is None:
+            wanted = self.task.summarise and self.task.summary is None and not self._is_given_up
+            if wanted and all(item.state == "done" for item in self.items):
                 self.summarise()
 
     def _rest(self) -> None:

@@ -12,6 +12,8 @@ from app.engine_service import EngineService
 from app.settings.settings import Settings
 from app.subtasks.task_run import TaskRun
 from app.subtasks.task_runs import TaskRuns
+from engine.events import Finished, Piece
+from engine.request import RequestId
 from tests.helpers.fake_client import FakeClient
 
 
@@ -67,3 +69,32 @@ def test_items_that_were_to_run_again_when_the_app_was_closed_are_as_they_were(
         assert run.answer(1).startswith("many words")
     finally:
         again.close()
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_task_that_is_stopped_while_its_last_item_ends_is_not_summed_up(
+    make: Callable[..., TaskRun],
+    runs: TaskRuns,
+    fake_client: FakeClient,
+    monkeypatch: pytest.MonkeyPatch,
+    qtbot: QtBot,
+    removed: bool,
+) -> None:
+    def too_late(request: RequestId) -> None:
+        fake_client._runs.clear()
+        fake_client._events += [Piece(request, "short", (1,)), Finished(request, "stop")]
+
+    monkeypatch.setattr(fake_client, "cancel", too_late)
+    run = make(["Rome"], summarise=True)
+    fake_client.held = True
+    run.run_rest()
+    qtbot.waitUntil(lambda: bool(fake_client.active))
+    if removed:
+        runs.remove(run)
+    else:
+        run.stop_all()
+    fake_client.held = False
+    qtbot.waitUntil(lambda: states(run) == ["done"])
+    qtbot.wait(150)
+    assert not run.summary.is_active
+    assert len(fake_client.requests) == 1
