@@ -97,7 +97,7 @@ class ChatStyle:
         return f"""
             p {{ margin:0px; line-height:130%; }}
             li {{ margin-top:3px; margin-bottom:3px; line-height:130%; }}
-            ul, ol {{ margin:0px; -qt-list-indent:1; }}
+            ul, ol {{ margin:0px; }}
             h1 {{ {heading} font-size:{size + 5}pt; }}
             h2 {{ {heading} font-size:{size + 3}pt; }}
             h3 {{ {heading} font-size:{size + 1.5}pt; }}

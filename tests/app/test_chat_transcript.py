@@ -4,13 +4,14 @@ import time
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.chat.body import Body
 from app.chat.chat_style import MESSAGE_GAP, ChatStyle
 from app.chat.heights import Heights
+from app.chat.piece import TextPiece
 from app.chat.row import Live, Row
 from app.chat.transcript_view import TranscriptView
 from app.data.conversation import Message
@@ -280,3 +281,16 @@ def test_another_theme_asks_again_what_is_known_of_the_messages(
     view.row_shown.connect(shown.append)
     theme.set_mode("dark")
     assert set(shown) == {"0", "1"}
+
+
+def test_a_list_inside_a_list_stands_further_in(qtbot: QtBot, view: TranscriptView) -> None:
+    text = "1. Pack\n   - the tent\n     - its poles\n2. Leave"
+    show(qtbot, view, [message(0), message(1, text)])
+    (piece,) = view.rows.row(1).body.pieces
+    assert isinstance(piece, TextPiece) and piece.document is not None
+    block, places = piece.document.begin(), {}
+    while block.isValid():
+        cursor = QTextCursor(block)
+        places[block.text().strip()] = cursor.currentList().format().indent()
+        block = block.next()
+    assert places == {"Pack": 1, "the tent": 2, "its poles": 3, "Leave": 1}
