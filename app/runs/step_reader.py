@@ -8,6 +8,7 @@ import numpy as np
 from engine import errors, trace
 from engine.atomic_file import replaced
 from engine.metrics import STEP_DTYPE, Steps
+from engine.runlog.reader import event_files
 from engine.steps_so_far import PIECE_RECORDS, StepsSoFar
 from engine.trace import RECORD_DTYPE, Records
 
@@ -34,7 +35,7 @@ class StepReader:
             if known is not None:
                 return known
         try:
-            for path in sorted(self._folder.glob("events-*.bin")):
+            for path in event_files(self._folder):
                 self._take_file(path)
         except OSError as error:
             raise errors.from_os(
@@ -64,7 +65,7 @@ def records_between(folder: Path, begin_ns: int, end_ns: int) -> Records:
     """The records of a window of time. Raises StorageError."""
     found = []
     try:
-        for path in sorted(folder.glob("events-*.bin")):
+        for path in event_files(folder):
             with path.open("rb") as file:
                 while data := file.read(PIECE_RECORDS * RECORD_DTYPE.itemsize):
                     records = trace.from_disk(data)
@@ -77,7 +78,7 @@ def records_between(folder: Path, begin_ns: int, end_ns: int) -> Records:
 
 def _events_bytes(folder: Path) -> int:
     with contextlib.suppress(OSError):
-        return sum(path.stat().st_size for path in folder.glob("events-*.bin"))
+        return sum(path.stat().st_size for path in event_files(folder))
     return 0
 
 

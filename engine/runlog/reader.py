@@ -34,10 +34,7 @@ class RunLog:
     def records(self) -> Records:
         """All records that were kept, in the order in which they were written."""
         try:
-            chunks = [
-                trace.from_disk(path.read_bytes())
-                for path in sorted(self.folder.glob("events-*.bin"))
-            ]
+            chunks = [trace.from_disk(path.read_bytes()) for path in event_files(self.folder)]
         except OSError as error:
             raise errors.from_os(
                 error, f"The records of {self.folder.name} cannot be read"
@@ -72,6 +69,11 @@ def run_folders(folder: Path | None = None) -> list[Path]:
         return []
     logs = [each for each in runs.iterdir() if _is_log(each)]
     return sorted(logs, key=lambda each: each.name, reverse=True)
+
+
+def event_files(folder: Path) -> list[Path]:
+    """The files of a run's records in their order, also past events-9999: a run may take days."""
+    return sorted(folder.glob("events-*.bin"), key=lambda path: (len(path.name), path.name))
 
 
 def _is_log(folder: Path) -> bool:

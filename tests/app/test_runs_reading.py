@@ -49,6 +49,19 @@ def test_a_run_that_goes_on_is_read_further_not_again(runs: Path) -> None:
     writer.close()
 
 
+def test_a_run_of_days_is_read_in_its_order(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = all_records(runs, 10)
+    writer = writer_of(runs, chunk_bytes=whole.nbytes // 5)
+    writer._n_chunks = 9998  # so many files had gone before
+    for part in np.array_split(whole, 4):
+        writer.append(part)
+    writer.close()
+    assert len(list(writer.folder.glob("events-*.bin"))) == 4
+    np.testing.assert_array_equal(RunLog(writer.folder).records(), whole)
+    steps = StepReader(writer.folder, 100).read(finished=True)
+    np.testing.assert_array_equal(steps, metrics.step_table(whole))
+
+
 def test_a_record_that_is_half_written_waits_for_its_rest(runs: Path) -> None:
     folder = made_up_run(runs, n_steps=4, ended=False)
     path = folder / "events-0000.bin"
