@@ -14,6 +14,7 @@ from app.widgets.icon_button import IconButton
 from app.widgets.plain import plain
 
 MOST_TILES = 4
+_TILES_A_SIDE = 2
 TITLE = 26  # characters of a title on a tab
 
 
@@ -46,7 +47,11 @@ class ChatTabs(QWidget):
         self.bar.setElideMode(Qt.TextElideMode.ElideRight)
         self.bar.setUsesScrollButtons(True)
         self.bar.setIconSize(QSize(10, 10))
-        self.bar.setStyleSheet("QTabBar::tab { min-width: 84px; max-width: 200px; }")
+        # Qt measures titles as they are when not chosen: bold ones would be cut at both ends.
+        self.bar.setStyleSheet(
+            "QTabBar::tab { min-width: 84px; max-width: 200px; }"
+            "QTabBar::tab:selected { font-weight: 400; }"
+        )
         self.bar.setAccessibleName(tr("Open chats"))
         self.new_button = IconButton(theme, "add", tr("New chat (Ctrl+T)"), size=16)
         self.tile_button = IconButton(theme, "fit", tr("Up to four chats side by side"), size=16)
@@ -182,6 +187,9 @@ class ChatTabs(QWidget):
             self._grid.addWidget(view, place // columns, place % columns)
             view.title.setVisible(len(shown) > 1)
             view.setVisible(True)
+        for n in range(_TILES_A_SIDE):  # all as wide and as high, whatever their titles
+            self._grid.setColumnStretch(n, int(n < columns))
+            self._grid.setRowStretch(n, int(n * columns < len(shown)))
         self._see()
         if current_view := self.current:
             current_view.composer.field.setFocus()
