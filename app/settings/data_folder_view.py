@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton
 from app import folders
 from app.background import Background, sentence
 from app.language import tr
-from app.settings.data_move import MovePlan, plan_move
+from app.settings.data_move import plan_move
+from app.settings.move_plan import MovePlan
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_S
 from app.widgets.ask_file import ask_folder

@@ -9,7 +9,6 @@ back. Nothing may use the folder meanwhile, so this is done before the window op
 import contextlib
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,8 @@ import msgspec
 
 from app import folders
 from app.language import tr
+from app.settings.move_again import adds, give_way, has_files
+from app.settings.move_plan import MovePlan, Piece, all_of, delete, repointed
 from engine import errors, sizes
 from engine.atomic_file import sync_folder, write_json
 
@@ -28,33 +29,6 @@ _JOURNAL = ".runahead-move.json"
 _CHUNK_BYTES = 8 << 20
 
 Progress = Callable[[int, int], bool]  # bytes done and in all; False: stop
-
-
-class Piece(msgspec.Struct, frozen=True):
-    """A file or folder that moves."""
-
-    source: str
-    target: str
-    n_bytes: int
-
-
-class MovePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What would move; `problems` are sentences about why it cannot.
-
-    `is_whole`: all of it has come to the new folder, and the old pieces may be gone already.
-    """
-
-    source: str
-    target: str
-    pieces: tuple[Piece, ...] = ()
-    problems: tuple[str, ...] = ()
-    same_disk: bool = False
-    is_whole: bool = False
-
-    @property
-    def n_bytes(self) -> int:
-        """Of all pieces."""
-        return sum(piece.n_bytes for piece in self.pieces)
 
 
 def plan_move(target: Path) -> MovePlan:
@@ -96,9 +70,13 @@ def move(plan: MovePlan, commit: Callable[[], None], progress: Progress | None =
     if plan.problems:
         raise errors.StorageError(plan.problems[0], "")
     target = Path(plan.target)
+    if begun := _journal_of(target, Path(plan.source)):
+        try:
+            give_way(plan, begun)
+        except OSError as error:  # nothing is to be taken back yet
+            raise _not_moved(error) from error
     try:
         target.mkdir(parents=True, exist_ok=True)
-        _discard_outdated(plan)
         write_json(target / _JOURNAL, plan)
         done = 0
         for piece in plan.pieces:
@@ -109,9 +87,13 @@ def move(plan: MovePlan, commit: Callable[[], None], progress: Progress | None =
     except BaseException as error:
         _take_back(plan)
         if isinstance(error, OSError):
-            raise errors.from_os(error, tr("The data folder was not moved")) from error
+            raise _not_moved(error) from error
         raise
-    clear_up()
+    clear_up(used_since=False)
+
+
+def _not_moved(error: OSError) -> errors.EngineError:
+    return errors.from_os(error, tr("The data folder was not moved"))
 
 
 def is_half_done(target: Path) -> bool:
@@ -119,18 +101,23 @@ def is_half_done(target: Path) -> bool:
     return _journal_of(target, folders.data()) is not None
 
 
-def clear_up() -> None:
-    """After a move: delete what is left in the old folder. Also ends what a crash interrupted."""
+def clear_up(*, used_since: bool = True) -> None:
+    """After a move: delete what is left in the old folder. Also ends what a crash interrupted.
+
+    `used_since`: the old folder may have been used again, so only copies go.
+    """
     plan = _journal_of(folders.data(), None)
     if plan is None:
         return
-    with contextlib.suppress(OSError):  # before anything goes, should the settings be lost
+    try:  # before anything goes, should the settings be lost
         write_json(folders.data() / _JOURNAL, msgspec.structs.replace(plan, is_whole=True))
         sync_folder(folders.data())
+    except OSError:
+        return  # the next start tries it again
     for piece in plan.pieces:
         with contextlib.suppress(OSError):  # what cannot be deleted stays, and harms nobody
-            if os.path.lexists(piece.target):
-                _delete(Path(piece.source))
+            if os.path.lexists(piece.target) and not (used_since and adds(piece, plan)):
+                delete(Path(piece.source))
     with contextlib.suppress(OSError):
         (folders.data() / _JOURNAL).unlink(missing_ok=True)
 
@@ -178,45 +165,21 @@ def _stays(path: Path) -> bool:
     return is_settings or path.suffix == ".lock"
 
 
-def _discard_outdated(plan: MovePlan) -> None:
-    """Of a move that was interrupted: copies of what has changed or gone since then.
-
-    The old folder was used meanwhile where the new disk was not there.
-    """
-    begun = _journal_of(Path(plan.target), Path(plan.source))
-    if begun is None or begun.is_whole or plan.same_disk:
-        return
-    for piece in plan.pieces:
-        if _stamps(Path(piece.source)) != _stamps(Path(piece.target)):
-            _delete(Path(piece.target))
-
-
-def _stamps(piece: Path) -> set[tuple[str, int, int]]:
-    """What tells whether a copy is still one; empty where nothing is."""
-    stamps = set()
-    for path in _all_of(piece) if os.path.lexists(piece) else ():
-        found = path.lstat()
-        is_file = stat.S_ISREG(found.st_mode)
-        size, changed = (found.st_size, found.st_mtime_ns) if is_file else (0, 0)
-        stamps.add((str(path.relative_to(piece)), size, changed))
-    return stamps
-
-
 def _bring(piece: Piece, plan: MovePlan, done: int, progress: Progress | None) -> None:
     source, target = Path(piece.source), Path(piece.target)
     if os.path.lexists(target) or not os.path.lexists(source):
         return  # brought before a crash; or it was copied then, and is gone now
     if progress and not progress(done, plan.n_bytes):
         raise errors.Cancelled(tr("The data folder stays where it is"))
-    for path in _all_of(source):
+    for path in all_of(source):
         if path.is_symlink():
             _make_lasting(path, Path(plan.source) if source.parent == Path(plan.source) else source)
     if plan.same_disk:
         source.rename(target)
         return
     partial = target.with_name(f".moving-{target.name}")
-    _delete(partial)
-    for path in _all_of(source):
+    delete(partial)
+    for path in all_of(source):
         to = partial / path.relative_to(source)
         if path.is_symlink():
             to.symlink_to(path.readlink())
@@ -225,20 +188,6 @@ def _bring(piece: Piece, plan: MovePlan, done: int, progress: Progress | None) -
         elif path.is_file():
             done = _copy(path, to, done, plan.n_bytes, progress)
     partial.rename(target)
-
-
-def _all_of(piece: Path) -> list[Path]:
-    """It and all below it, parents first. Links are not followed: they move as links."""
-
-    def fail(error: OSError) -> None:
-        if not isinstance(error, PermissionError):  # what may not be read is not deleted either
-            raise error
-
-    found = [piece]
-    if piece.is_dir() and not piece.is_symlink():
-        for place, names, files in os.walk(piece, onerror=fail):
-            found += [Path(place) / name for name in (*names, *files)]
-    return found
 
 
 def _make_lasting(link: Path, moving: Path) -> None:
@@ -250,7 +199,7 @@ def _make_lasting(link: Path, moving: Path) -> None:
     if link.readlink().is_absolute() or target.is_relative_to(moving.resolve()):
         return
     lasting = link.with_name(f".moving-{link.name}")
-    _delete(lasting)
+    delete(lasting)
     lasting.symlink_to(target)
     lasting.replace(link)
 
@@ -271,11 +220,15 @@ def _copy(source: Path, target: Path, done: int, total: int, progress: Progress 
 def _take_back(plan: MovePlan) -> None:
     for piece in plan.pieces:
         source, target = Path(piece.source), Path(piece.target)
-        _delete(target.with_name(f".moving-{target.name}"))
-        if os.path.lexists(source):
-            _delete(target)  # a copy
-        elif os.path.lexists(target):
+        delete(target.with_name(f".moving-{target.name}"))
+        if not plan.same_disk:
+            if os.path.lexists(source) and not plan.is_whole:
+                delete(target)  # a copy
+        elif os.path.lexists(target) and not has_files(source):
+            delete(source)
             target.rename(source)
+    if plan.is_whole and not plan.same_disk:
+        return  # some of it is only in the new folder: the next start goes on
     _repoint(plan, back=True)
     (Path(plan.target) / _JOURNAL).unlink(missing_ok=True)
 
@@ -292,20 +245,6 @@ def _repoint(plan: MovePlan, *, back: bool) -> None:
         says = repointed(said, plan, back=back)
         if says != said:
             write_json(file, says)
-
-
-def repointed(value: object, plan: MovePlan, *, back: bool = False) -> object:
-    """`value` with each text in it that is a path of the old folder being one of the new."""
-    if isinstance(value, dict):
-        return {key: repointed(each, plan, back=back) for key, each in value.items()}
-    if isinstance(value, list):
-        return [repointed(each, plan, back=back) for each in value]
-    if isinstance(value, str):
-        for piece in plan.pieces:
-            old, new = (piece.target, piece.source) if back else (piece.source, piece.target)
-            if value == old or value.startswith(old + os.sep):
-                return new + value[len(old) :]
-    return value
 
 
 def _journal_of(target: Path, source: Path | None) -> MovePlan | None:
@@ -338,12 +277,5 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _size(path: Path) -> int:
-    files = [each for each in _all_of(path) if each.is_file() and not each.is_symlink()]
+    files = [each for each in all_of(path) if each.is_file() and not each.is_symlink()]
     return sum(file.stat().st_size for file in files)
-
-
-def _delete(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)

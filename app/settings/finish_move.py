@@ -9,7 +9,9 @@ from PySide6.QtWidgets import QMessageBox, QProgressDialog
 from app import folders
 from app.background import sentence
 from app.language import tr
-from app.settings.data_move import MovePlan, clear_up, is_half_done, move, plan_move, repointed
+from app.settings.data_move import clear_up, is_half_done, move, plan_move
+from app.settings.move_again import kept_folders
+from app.settings.move_plan import MovePlan, repointed
 from app.settings.settings import Settings
 from app.single_instance import SingleInstance
 from app.widgets.plain import plain
@@ -35,8 +37,12 @@ def finish_move(settings: Settings) -> None:
     lock = SingleInstance(folders.data())
     if lock.take():
         return  # another window has it open, which is told when this one wants it too
+    kept: set[Path] = set()
     try:
-        problem = _Moving(settings, plan_move(Path(wanted))).run()
+        plan = plan_move(Path(wanted))
+        before = kept_folders(Path(plan.target))
+        problem = _Moving(settings, plan).run()
+        kept = kept_folders(Path(plan.target)) - before
     except (errors.EngineError, OSError, RuntimeError, ValueError) as error:  # a loop of links, too
         problem = sentence(error)
     finally:
@@ -46,6 +52,14 @@ def finish_move(settings: Settings) -> None:
         settings.flush()
     if problem:
         QMessageBox.warning(None, tr("The data folder was not moved"), plain(problem))
+    for folder in sorted(kept):
+        text = tr(
+            "An earlier move was interrupted, and the old folder was used since. It moved as it is"
+            " now; what had come to the new one before is kept in {folder}. To see those chats,"
+            " start Runahead with RUNAHEAD_HOME set to that folder.",
+            folder=folder,
+        )
+        QMessageBox.information(None, tr("Nothing was lost"), plain(text))
 
 
 class _Moving(QObject):

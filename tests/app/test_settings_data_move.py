@@ -209,7 +209,7 @@ def test_after_a_crash_the_move_goes_on_where_it_was(
 def test_after_a_crash_before_the_old_pieces_are_gone_the_next_start_deletes_them(
     system: Path, plan: MovePlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def die() -> None:
+    def die(**_: object) -> None:
         raise Crash
 
     with monkeypatch.context() as patched:
@@ -253,8 +253,8 @@ def test_what_cannot_be_deleted_in_the_old_folder_is_no_reason_to_say_that_nothi
             raise PermissionError(1, "Operation not permitted")
         delete(path)
 
-    delete = data_move._delete
-    monkeypatch.setattr(data_move, "_delete", refuse)
+    delete = data_move.delete
+    monkeypatch.setattr(data_move, "delete", refuse)
     move(plan, lambda: choose(plan))
     clear_up()
     assert contents(folders.data()).keys() == {*moved_contents(system), "models.json"}

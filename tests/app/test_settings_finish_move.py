@@ -100,7 +100,7 @@ def test_a_move_that_was_whole_goes_on_also_when_the_settings_know_no_more_of_th
         path.write_text(path.name)
     plan = msgspec.structs.replace(plan_move(tmp_path / "big"), same_disk=False)
     with monkeypatch.context() as patched:
-        patched.setattr(data_move, "_delete", delete)
+        patched.setattr(data_move, "delete", delete)
         with pytest.raises(PowerCut):
             move(plan, commit)
     assert not chats.exists()
