@@ -1,10 +1,14 @@
 """A conversation as a Markdown file, for reading elsewhere."""
 
+import re
 from collections.abc import Sequence
 
+from app.chat.markdown import BlockSplitter
 from app.chat.thinking import answer_of
 from app.data.conversation import Conversation, Message
 from app.language import tr
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def as_markdown(conversation: Conversation, path: Sequence[Message]) -> str:
@@ -18,8 +22,29 @@ def as_markdown(conversation: Conversation, path: Sequence[Message]) -> str:
         else:
             model = message.result.model if message.result else ""
             who, text = model or tr("Assistant"), answer_of(message.text)
-        parts.append(f"## {who}\n\n{text.strip()}")
+        parts.append(f"## {who}\n\n{ended(text.strip())}")
     return "\n\n".join(parts) + "\n"
+
+
+def ended(text: str) -> str:
+    """Markdown whose last code block ends, also of a reply that was cut off in one.
+
+    Else all that stands below it in a file would be code.
+    """
+    splitter = BlockSplitter()
+    splitter.feed(text, is_final=True)
+    last = splitter.blocks[-1] if splitter.blocks else None
+    if last is None or last.kind != "code" or last.indent:  # in a list it ends with that
+        return text
+    first, *rest = last.source.rstrip().splitlines()
+    fence = _FENCE.match(first)
+    if fence is None or (rest and _is_end(rest[-1].strip(), fence[1])):
+        return text
+    return f"{text}\n{fence[1]}"
+
+
+def _is_end(line: str, fence: str) -> bool:
+    return len(line) >= len(fence) and not line.strip(fence[0])
 
 
 def file_name(title: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from app.chat.export import ended
 from app.data.task import Task
 
 
@@ -45,9 +46,10 @@ def as_markdown(task: Task, results: Sequence[Result], summary: str = "") -> str
     """A document with a heading per item; headings inside results sink below them."""
     parts = [f"# {task.title}", "\n".join(f"> {line}" for line in task.prompt.splitlines())]
     if summary:
-        parts += ["## Summary", sunk(summary)]
+        parts += ["## Summary", ended(sunk(summary))]
     for result in results:
-        parts += [f"## {result.item}", sunk(result.text) or f"*{result.state}. {result.detail}*"]
+        text, note = ended(sunk(result.text)), _note(result)
+        parts += [f"## {result.item}", *(part for part in (text, note) if part)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -76,6 +78,13 @@ def sunk(text: str) -> str:
             in_code = not in_code
         lines.append(line if in_code else _HEADING.sub(_lower, line))
     return "\n".join(lines)
+
+
+def _note(result: Result) -> str:
+    """Why there is no answer, or not all of it."""
+    state = "" if result.state == "done" and result.text else result.state
+    words = [word.rstrip(".") for word in (state, result.detail) if word]
+    return f"*{'. '.join(words)}.*" if words else ""
 
 
 def _lower(heading: re.Match[str]) -> str:

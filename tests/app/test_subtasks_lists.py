@@ -7,6 +7,10 @@ import time
 
 import pytest
 
+from app.chat.export import as_markdown as chat_as_markdown
+from app.chat.export import ended
+from app.chat.markdown import Block, BlockSplitter
+from app.data.conversation import Conversation, Message
 from app.data.task import Task
 from app.subtasks.export import Result, as_csv, as_jsonl, as_markdown
 from app.subtasks.grouping import grouped, pieces
@@ -141,3 +145,48 @@ def test_groups_hold_everything_and_no_more_than_fits() -> None:
 def test_a_long_text_is_cut_between_words() -> None:
     assert pieces("one two three four", 10) == ["one two ", "three four"]
     assert pieces("x" * 25, 10) == ["x" * 10, "x" * 10, "x" * 5]
+
+
+def test_markdown_says_of_an_answer_that_it_is_not_whole() -> None:
+    results = [
+        Result(item="Rome", state="stopped", text="It is"),
+        Result(item="Paris", state="done", text="Large", detail="Cut off at 9 tokens."),
+        Result(item="Oslo", state="done", text="Small"),
+    ]
+    assert as_markdown(task("About"), results).endswith(
+        "## Rome\n\nIt is\n\n*stopped.*\n\n## Paris\n\nLarge\n\n*Cut off at 9 tokens.*\n\n"
+        "## Oslo\n\nSmall\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("```py\nx = 1", "\n```"),
+        ("Look:\n\n  ~~~~\nx\n~~~", "\n~~~~"),
+        ("```", "\n```"),
+        ("```\nx\n```", ""),
+        ("```\nx\n`````", ""),
+        ("````\n```\nx\n```\n````", ""),
+        ("- ```\n  x\n  ```\n- y", ""),
+        ("- ```\n  x", ""),
+        ("    indented", ""),
+        ("plain", ""),
+        ("", ""),
+    ],
+)
+def test_code_that_a_reply_was_cut_off_in_does_not_go_on_below_it(text: str, end: str) -> None:
+    assert ended(text) == text + end
+    chat = Conversation(id="c", title="T")
+    messages = [
+        Message(id="1", conversation="c", role="assistant", text=text),
+        Message(id="2", conversation="c", role="user", text="Go on"),
+    ]
+    headings = [block.source for block in blocks(chat_as_markdown(chat, messages))]
+    assert [each.strip() for each in headings if each.startswith("## You")] == ["## You"]
+
+
+def blocks(text: str) -> list[Block]:
+    splitter = BlockSplitter()
+    splitter.feed(text, is_final=True)
+    return splitter.blocks
