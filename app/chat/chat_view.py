@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QMenu,
-    QMessageBox,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -35,6 +34,7 @@ from app.data.conversation import Message
 from app.language import tr
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
 from app.widgets.announce import announce
+from app.widgets.ask import ask
 from app.widgets.banner import Banner
 from app.widgets.labels import ElidedLabel, set_kind
 from engine.engine_state import EngineState
@@ -366,18 +366,17 @@ class ChatView(QFrame):
     def _delete(self, message: Message) -> None:
         ids = [each.id for each in self.chat.messages]
         n_after = len(ids) - 1 - ids.index(message.id) if message.id in ids else 0
-        box = QMessageBox(self)
-        box.setIcon(QMessageBox.Icon.NoIcon)
-        box.setText(tr("Delete this message?"))
+        text = tr("This cannot be undone.")
         if n_after:
-            box.setInformativeText(
-                tr("The {n} messages after it go too. This cannot be undone.", n=n_after)
-            )
-        delete = box.addButton(tr("Delete"), QMessageBox.ButtonRole.DestructiveRole)
-        box.addButton(QMessageBox.StandardButton.Cancel)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        delete.clicked.connect(lambda: self.chat.remove_message(message.id))
-        box.open()
+            text = tr("The {n} messages after it go too. This cannot be undone.", n=n_after)
+        ask(
+            self,
+            tr("Delete this message?"),
+            text,
+            tr("Delete"),
+            lambda _: self.chat.remove_message(message.id),
+            danger=True,
+        )
 
     # Qt's own calls.
 

@@ -269,6 +269,7 @@ def test_a_message_is_deleted_after_asking(qtbot: QtBot, page: ChatPage) -> None
     view.act(view.chat.messages[0].id, "delete")
     box = view.findChild(QMessageBox)
     assert box is not None
+    assert box.defaultButton().text() == "Cancel"  # Return deletes nothing
     (delete,) = [each for each in box.findChildren(QPushButton) if each.text() == "Delete"]
     delete.click()
     assert view.chat.messages == []

@@ -1,4 +1,4 @@
-"""The open chats, as tabs and side by side: what is seen of them does not depend on their titles."""
+"""The open chats, as tabs and side by side: their titles do not change what is seen of them."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from app.theme.style_sheet import style_sheet
 from app.theme.theme import DEFAULT_FONT_SIZE
 
 TITLES = (
-    "Why reading experts from an SSD works, when it does, and how fast it is then",
+    "Why reading experts from an SSD works, when it does, and how fast",
     "Rome",
     "A haiku",
     "Names",
