@@ -16,7 +16,8 @@ from app.models.library import ModelLibrary
 from app.models.words import stage_name
 from app.shell.model_menu import ModelMenu
 from app.shell.model_opener import ModelOpener
-from app.theme.theme import SPACE_M, SPACE_S, Theme
+from app.theme.theme import SPACE_M, SPACE_S, SPACE_XS, Theme
+from app.widgets.font_sizes import follow_font
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import ElidedLabel, set_role
 from app.widgets.press_button import PressButton
@@ -83,7 +84,7 @@ class ModelChooser(QFrame):
         words.addWidget(self.detail)
         words.addWidget(self.bar)
         inside = QHBoxLayout(self.button)
-        inside.setContentsMargins(SPACE_M, 4, SPACE_S, 4)
+        inside.setContentsMargins(SPACE_M, SPACE_XS, SPACE_S, SPACE_XS)
         inside.setSpacing(SPACE_M)
         inside.addWidget(self.picture)
         inside.addLayout(words, 1)
@@ -92,6 +93,7 @@ class ModelChooser(QFrame):
         self.button.setMaximumWidth(_WIDTH)
         self.button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.bar.setFixedHeight(4)
+        follow_font(self.button, self._keep_height)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_S)
@@ -100,6 +102,11 @@ class ModelChooser(QFrame):
         for button in (self.cancel_button, self.unload_button):
             row.addWidget(button, alignment=Qt.AlignmentFlag.AlignVCenter)
         row.addStretch(1)
+
+    def _keep_height(self) -> None:
+        """Of two lines, also while the bar has the second one's place: the page does not jump."""
+        lines = sum(each.sizeHint().height() for each in (self.title, self.detail))
+        self.button.setMinimumHeight(lines + 2 * SPACE_XS)
 
     def _on_state_changed(self, state: EngineState) -> None:
         loading = state.phase in ("starting", "loading")

@@ -1,6 +1,7 @@
 """The dressed window, small or with large letters: everything that should be read can be."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ from app.data.task import Task
 from app.engine_service import EngineService
 from app.theme.theme import Theme
 from app.window import MainWindow
+from engine.options import EngineOptions
 from tests.helpers.cut_widgets import cut_widgets
 from tests.helpers.fake_client import FakeClient
 
@@ -124,3 +126,14 @@ def _wait_until_laid_out(window: MainWindow, qtbot: QtBot) -> None:
         qtbot.wait(30)
         if not cut_widgets(window):
             return
+
+
+def test_the_page_does_not_jump_while_a_model_loads(
+    qtbot: QtBot, window: MainWindow, service: EngineService, fake_client: FakeClient
+) -> None:
+    chooser, height = window.header.chooser, window.header.height()
+    fake_client.held = True
+    service.load(Path("/models/a.gguf"), EngineOptions())
+    qtbot.waitUntil(chooser.bar.isVisible)
+    qtbot.wait(50)
+    assert window.header.height() == height
