@@ -42,6 +42,7 @@ class Chat(QObject):
         refused: It was not sent; its text must stay. arg: a sentence.
         room_needed: Prompt and reply do not fit the context. args: tokens of prompt, of context.
         stop_wanted: A reply that is written here by someone else shall end.
+        asked: A reply is wanted: the settings, as they are shown, count from here on.
     """
 
     path_changed = Signal()
@@ -52,6 +53,7 @@ class Chat(QObject):
     refused = Signal(str)
     room_needed = Signal(int, int)
     stop_wanted = Signal()
+    asked = Signal()
 
     def __init__(
         self,
@@ -116,6 +118,7 @@ class Chat(QObject):
 
     def send(self, text: str, *, parent: str | None = "leaf") -> None:
         """Say something; `accepted` or `refused` follows. `parent`: as add_message has it."""
+        self.asked.emit()
         if self.is_streaming and text.strip():
             self.refused.emit(tr("A reply is still being written. Send when it has ended."))
             return
@@ -143,6 +146,7 @@ class Chat(QObject):
 
     def regenerate(self, message_id: str) -> None:
         """Have a reply written again, beside the old one; of a question: answer it."""
+        self.asked.emit()
         if self.is_busy:
             return
         if self.service.state.phase != "ready":

@@ -161,7 +161,8 @@ class ChatPage(QWidget):
         self._remember()
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802, Qt's name
-        """Keep drafts and what is open."""
+        """Keep drafts, settings and what is open."""
+        self.panel.save_now()
         for conversation_id in self.tabs.ids:
             if view := self.tabs.view(conversation_id):
                 view.save_draft()

@@ -161,14 +161,22 @@ class ChatSettingsPanel(QFrame):
 
     def set_chat(self, chat: Chat | None) -> None:
         """Show another chat's settings."""
-        self._save_prompt()
+        self.save_now()
         if self._chat is not None:
             self._chat.service.state_changed.disconnect(self._on_state_changed)
+            self._chat.asked.disconnect(self.save_now)
         self._chat = chat
         if chat is not None:
             chat.service.state_changed.connect(self._on_state_changed)
+            chat.asked.connect(self.save_now)
         self.setEnabled(chat is not None)
         self._fill()
+
+    def save_now(self) -> None:
+        """Do not wait until typing pauses, or a field is left: a click on a button leaves none."""
+        for box in self.fields.values():
+            box.interpretText()
+        self._save_prompt()
 
     def _values(self, chat: Chat) -> SamplingPreset:
         """What a reply would be sampled with now."""

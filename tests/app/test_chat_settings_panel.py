@@ -4,13 +4,17 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from app.chat.chat_page import ChatPage
 from app.chat.sampling_choice import chosen
 from app.settings.sampling_preset import SamplingPreset
 from app.settings.settings import Settings
 from engine.sampling import SamplingParams
-from tests.helpers.chat_pages import current
+from tests.helpers.chat_pages import current, say, wait_done
+from tests.helpers.fake_client import FakeClient
 
 
 @pytest.fixture
@@ -34,3 +38,34 @@ def test_values_are_shown_as_they_are(page: ChatPage, settings: Settings) -> Non
     assert panel.presets.currentIndex() == panel.presets.count() - 1
     kept = chosen(settings, chat.conversation.preset).params
     assert kept == msgspec.structs.replace(odd, top_p=0.5)
+
+
+@pytest.mark.parametrize("how", ["send", "regenerate", "close"])
+def test_what_was_just_typed_counts(
+    page: ChatPage, fake_client: FakeClient, qtbot: QtBot, how: str
+) -> None:
+    """Also where a click has left the focus in the field, and typing has not paused yet."""
+    view, panel = current(page), page.panel
+    chat = view.chat
+    if how == "regenerate":
+        say(qtbot, page, "Hello")
+        wait_done(qtbot, view, 2)
+    panel.show()
+    panel.prompt.setPlainText("Be brief.")
+    panel.fields["top_p"].lineEdit().selectAll()
+    QTest.keyClicks(panel.fields["top_p"], panel.locale().toString(0.25))
+    if how == "close":
+        page.close()
+    elif how == "send":
+        view.composer.set_text("Hello")
+        QTest.mouseClick(view.composer.button, Qt.MouseButton.LeftButton)
+        wait_done(qtbot, view, 2)
+    else:
+        view.act(chat.messages[1].id, "regenerate")
+        wait_done(qtbot, view, 2)
+    assert chat.conversation.system_prompt == "Be brief."
+    assert chosen(page.chats.settings, chat.conversation.preset).params.top_p == 0.25
+    if how != "close":
+        request = fake_client.requests[max(fake_client.requests)]
+        assert request.messages[0].content == "Be brief."
+        assert request.params.top_p == 0.25
