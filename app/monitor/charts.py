@@ -17,6 +17,7 @@ from app.monitor.time_chart import Span, Swatch, TimeChart, polygon, polyline
 from app.theme.theme import Theme
 
 Floats = NDArray[np.float64]
+_NOW_NS = 5_000_000_000  # what is shown as the value of now is of so long
 _SETTLING_NS = 1_000_000_000  # so long a step that goes on is no idleness
 
 
@@ -85,7 +86,7 @@ class TokensChart(_HistoryChart):
         lengths = np.diff(self._edges) / 1e9
         self._rates = history.steps.per_bin("tokens", self._edges) / lengths[:, None]
         self._totals = self._rates.sum(axis=1)
-        self._now = history.summary(5_000_000_000).tokens_per_s
+        self._now = history.summary(_NOW_NS).tokens_per_s
         wanted = nice_top(float(self._totals.max(initial=0)) * 1.05)
         # Shrinks late, so that the axis does not jump to and fro.
         if wanted > self._top or wanted < 0.45 * self._top:
@@ -117,7 +118,7 @@ class HitRateChart(_HistoryChart):
         )
         super().__init__(theme, tr("Cache hit rate"), tip, parent)
         self._shares: Floats = np.zeros(0)
-        self._now = 0.0
+        self._now = np.nan
 
     def has_data(self) -> bool:
         """Whether anything was needed."""
@@ -140,7 +141,8 @@ class HitRateChart(_HistoryChart):
         self._shares = np.divide(
             hits, needed, out=np.full(len(needed), np.nan), where=needed > 1e-6
         )
-        self._now = history.summary(5_000_000_000).hit_rate
+        now = history.summary(_NOW_NS)
+        self._now = now.hit_rate if now.steps else np.nan
 
     def _paint_data(self, painter: QPainter, plot: QRectF) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -167,7 +169,7 @@ class OverlapChart(_HistoryChart):
         )
         super().__init__(theme, tr("Link and compute"), tip, parent)
         self._shares: Floats = np.zeros((4, 0))  # both, compute only, link only, neither
-        self._now: Floats = np.zeros(4)
+        self._now: Floats = np.full(4, np.nan)
 
     def has_data(self) -> bool:
         """Whether a step was in this time."""
@@ -181,7 +183,8 @@ class OverlapChart(_HistoryChart):
         """The share that overlaps."""
         if at >= 0:
             return ""
-        return tr("{share} overlap", share=f"{self._now[0]:.0%}")
+        share = float(self._now[0])
+        return tr("{share} overlap", share=f"{share:.0%}") if np.isfinite(share) else "–"
 
     def legend(self, at: int) -> Sequence[Swatch]:
         """The four, with their shares."""
@@ -203,8 +206,8 @@ class OverlapChart(_HistoryChart):
         self._shares = np.divide(
             parts, step, out=np.full(parts.shape, np.nan), where=(step > 1e-9)
         ).clip(0, 1)
-        now = history.summary(5_000_000_000)
-        self._now = np.zeros(4)
+        now = history.summary(_NOW_NS)
+        self._now = np.full(4, np.nan)  # without a step nothing was idle either
         if now.step_ms:
             busy = (
                 *(now.both_busy_ms, now.compute_busy_ms - now.both_busy_ms),

@@ -10,6 +10,7 @@ from app.monitor.look import Look, figures
 from app.theme.theme import RADIUS, Theme
 from engine.metrics import Summary
 
+_LEAST_GBPS = 0.9995  # what is slower is told in MB/s, as everywhere else
 _LEAST_WIDTH = 104
 _GAP = 8
 
@@ -33,6 +34,7 @@ def tiles_of(summary: Summary | None, *, emulated: bool = False) -> list[Tile]:
     def share(value: float) -> str:
         return f"{value:.0%}" if s.steps else "–"
 
+    slow = s.steps and s.link_gbps < _LEAST_GBPS
     return [
         Tile(
             tr("Tokens/s"),
@@ -60,8 +62,8 @@ def tiles_of(summary: Summary | None, *, emulated: bool = False) -> list[Tile]:
         ),
         Tile(
             tr("Link, emulated") if emulated else tr("Link"),
-            number(s.link_gbps),
-            "GB/s",
+            number(s.link_gbps * 1e3 if slow else s.link_gbps),
+            "MB/s" if slow else "GB/s",
             tr(
                 "How fast the link is while it reads experts. Pauses between reads do not count, as"
                 " they do in “Reading” at the lower edge of the window."
