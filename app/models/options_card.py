@@ -114,9 +114,13 @@ class OptionsCard(Card):
         self._show_cache(options.cache)
         self.context.setMaximum(within_training(1 << 20, model.info.context_length))
         self.context.setMinimum(min(256, self.context.maximum()))
-        self.context.setValue(options.context)
-        self.max_requests.setValue(options.max_requests)
-        self.n_threads.setValue(options.n_threads)
+        for box, value in (
+            (self.context, options.context),
+            (self.max_requests, options.max_requests),
+            (self.n_threads, options.n_threads),
+        ):
+            if box.value() != value:  # else a number that is being typed would go
+                box.setValue(value)
         for blocker in blockers:
             blocker.unblock()
         for name, button in self._resets.items():
