@@ -1,6 +1,7 @@
 """StatusStrip: the lower edge of the window: what the engine is doing, in one line."""
 
 import time
+from collections import deque
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
@@ -19,6 +20,7 @@ from engine.engine_info import EngineStats
 from engine.engine_state import EngineState
 
 _LEAST_PHASE = 140  # pixels, for the phase before all figures
+_REMEMBERED = 20  # texts of a figure, by which its width goes: about five seconds of them
 _QUIET_MS = 2500  # without counters for so long, nothing runs
 
 
@@ -34,10 +36,10 @@ class StatusStrip(QFrame):
         self.dot = QLabel()
         self.phase = ElidedLabel()
         self.bar = ShareBar()
-        self.speed = _figure(tr("Tokens that all replies together get in a second"))
-        self.hits = _figure(tr("Share of the needed experts that were in the cache"))
-        self.cache = _figure(tr("Memory of the expert cache"))
-        self.reading = _figure(
+        self.speed = _Figure(tr("Tokens that all replies together get in a second"))
+        self.hits = _Figure(tr("Share of the needed experts that were in the cache"))
+        self.cache = _Figure(tr("Memory of the expert cache"))
+        self.reading = _Figure(
             tr(
                 "What is read from the disk in a second, pauses between reads included."
                 " The monitor's “Link” is the speed while it reads."
@@ -102,6 +104,8 @@ class StatusStrip(QFrame):
         self._show_what_fits()
         if state.phase == "ready" and state.info:
             self._figures.clear()
+            for figure in (self.speed, self.hits, self.cache, self.reading):
+                figure.forget_widths()
             self.hits.setText("–")
             self._show(Figures(cache_bytes=state.info.cache_bytes))
         self._on_theme_changed()
@@ -111,6 +115,8 @@ class StatusStrip(QFrame):
         self._quiet.start()
 
     def _on_quiet(self) -> None:
+        for figure in (self.speed, self.hits, self.cache, self.reading):
+            figure.forget_widths()
         self.speed.setText(tr("idle"))
         self.reading.setText(self._reading_text(0.0))
         self._show_what_fits()
@@ -158,9 +164,33 @@ def phase_text(state: EngineState) -> str:
     return tr("No model loaded")
 
 
-def _figure(tip: str) -> QLabel:
-    made = label()
-    made.setProperty("figure", True)
-    made.setToolTip(tip)
-    made.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
-    return made
+class _Figure(QLabel):
+    """A figure that changes all the time, while what stands beside it stays where it is."""
+
+    def __init__(self, tip: str) -> None:
+        super().__init__()
+        self._widths: deque[int] = deque(maxlen=_REMEMBERED)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setProperty("figure", True)
+        self.setToolTip(tip)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
+        follow_font(self, self.forget_widths)
+
+    def setText(self, text: str) -> None:  # noqa: N802, Qt's name
+        """Show another figure."""
+        super().setText(text)
+        self._widths.append(super().sizeHint().width())
+
+    def forget_widths(self) -> None:
+        """Take no more room than the text needs now."""
+        self._widths.clear()
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:  # noqa: N802, Qt's name
+        """Of the widest text that was shown lately."""
+        hint = super().sizeHint()
+        return QSize(max(hint.width(), *self._widths, 0), hint.height())
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802, Qt's name
+        """All of it is to be read."""
+        return self.sizeHint()

@@ -2,14 +2,17 @@
 
 import msgspec
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QLabel
+from pytestqt.qtbot import QtBot
 
 from app.engine_service import EngineService
 from app.monitor.tiles import tiles_of
-from app.shell.status_figures import StatusFigures
+from app.shell.status_figures import Figures, StatusFigures
 from app.shell.status_strip import StatusStrip
 from app.theme.theme import Theme
 from engine.engine_info import EngineStats
+from tests.helpers.fake_client import FakeClient
 
 ZERO = EngineStats(**dict.fromkeys(EngineStats.__struct_fields__, 0))
 
@@ -41,6 +44,29 @@ def test_reading_counts_pauses_and_is_not_called_what_the_monitor_calls_the_link
     assert "pauses between reads included" in strip.reading.toolTip()
     assert "while it reads" in link.tip
     strip.deleteLater()
+
+
+def test_figures_stay_in_their_places_while_they_change(
+    qtbot: QtBot, service: EngineService, fake_client: FakeClient, theme: Theme
+) -> None:
+    strip = StatusStrip(service, theme)
+    qtbot.addWidget(strip)
+    strip.resize(1100, 26)
+    strip.show()
+    fake_client.become_ready()
+    qtbot.waitUntil(strip.reading.isVisible)
+    places = []
+    for read in (33_300_000, 30_000_000, 100_000_000):  # "33.3 MB", "30 MB", "100 MB"
+        now = Figures(tokens_per_s=read / 1e6, hit_rate=0.7, read_bytes_per_s=read)
+        strip._show(now)
+        qtbot.wait(30)
+        assert strip.speed.width() >= strip.speed.sizeHint().width()
+        places.append(strip.hits.mapTo(strip, QPoint()).x())
+    strip._show(Figures(tokens_per_s=5.5, hit_rate=0.7, read_bytes_per_s=30e6))
+    qtbot.wait(30)
+    assert strip.hits.mapTo(strip, QPoint()).x() == places[-1]
+    strip._on_quiet()
+    qtbot.waitUntil(lambda: strip.hits.mapTo(strip, QPoint()).x() > places[-1])
 
 
 def test_hit_rate_counts_joined_experts_as_needed_and_is_none_while_none_is() -> None:
