@@ -258,7 +258,9 @@ class ChatSettingsPanel(QFrame):
             return
         if is_built_in(name):  # which stays as it is
             name = free_name(self._settings, name)
-        preset = msgspec.structs.replace(self._shown, name=name)
+        before = [each for each in self._settings.presets if each.name == name]
+        formerly = before[0].formerly if before else ()  # by which other chats know it
+        preset = msgspec.structs.replace(self._shown, name=name, formerly=formerly)
         others = [each for each in self._settings.presets if each.name != name]
         self._settings.set("presets", [msgspec.to_builtins(each) for each in (*others, preset)])
         self._chat.conversations.update(self._chat.id, preset=name)

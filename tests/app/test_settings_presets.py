@@ -1,0 +1,46 @@
+"""A sampling preset from being made to being gone, by everyone who knows it."""
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.chat.chat_page import ChatPage
+from app.settings import presets
+from app.settings.presets_editor import PresetsEditor
+from app.settings.sampling_preset import GREEDY, SamplingPreset
+from app.settings.settings import Settings
+from app.theme.theme import Theme
+from tests.helpers.chat_pages import current
+
+
+@pytest.fixture
+def editor(qtbot: QtBot, settings: Settings, theme: Theme) -> Iterator[PresetsEditor]:
+    editor = PresetsEditor(settings, theme)
+    qtbot.addWidget(editor)
+    editor.show()
+    yield editor
+    settings.close()
+
+
+def add(settings: Settings, name: str) -> SamplingPreset:
+    return presets.add(settings, msgspec.structs.replace(GREEDY, name=name))
+
+
+def test_values_of_a_chat_saved_over_a_preset_leave_its_earlier_names_with_it(
+    make_chat_page: Callable[[], ChatPage], settings: Settings
+) -> None:
+    panel = make_chat_page().panel
+    for before, after in (("Dry", "Mine"), ("Wet", "Ours")):
+        old = add(settings, before)
+        presets.replace(settings, before, msgspec.structs.replace(old, name=after))
+    chat = current(panel.parentWidget()).chat  # type: ignore[arg-type]
+    chat.conversations.update(chat.id, preset="Ours")
+    panel.set_chat(chat)
+    panel.fields["temperature"].setValue(1.25)
+    panel.save_as("Mine")
+    assert settings.preset("Dry").params.temperature == 1.25
+    panel.save_as("New")
+    presets.remove(settings, "Ours")
+    assert settings.preset("Wet").name == settings.get("preset")
