@@ -59,6 +59,15 @@ def remove(settings: Settings, name: str) -> None:
         settings.reset("preset")
 
 
+def restore(settings: Settings, removed: SamplingPreset, place: int) -> SamplingPreset:
+    """Undo `remove`, at a place among all; what was done to others since stays."""
+    back = msgspec.structs.replace(removed, name=free_name(settings, removed.name))
+    left = list(settings.presets)
+    left.insert(place, back)
+    settings.set("presets", left)
+    return back
+
+
 def _known_as(name: str, preset: SamplingPreset, *, is_it: bool) -> SamplingPreset:
     others = tuple(each for each in preset.formerly if each not in (name, preset.name))
     return msgspec.structs.replace(preset, formerly=(*others, name) if is_it else others)

@@ -190,14 +190,15 @@ class PresetsEditor(Card):
         self.name.selectAll()
 
     def _on_removed(self) -> None:
-        before, chosen = self._settings.presets, self.chosen
-        for_new = self._settings.get("preset")
-        presets.remove(self._settings, chosen.name)
+        settings, chosen, place = self._settings, self.chosen, self.list.currentRow()
+        was_for_new = settings.get("preset") == chosen.name
+        presets.remove(settings, chosen.name)
 
         def undo() -> None:
-            self._settings.set("presets", before)
-            self._settings.set("preset", for_new)
-            self.choose(chosen.name)
+            back = presets.restore(settings, chosen, place)
+            if was_for_new and settings.is_default("preset"):
+                settings.set("preset", back.name)
+            self.choose(back.name)
 
         Toast.show_over(self, tr("Deleted {name}.", name=chosen.name), tr("Undo"), undo)
 
@@ -248,6 +249,7 @@ def _spin(field: _Field) -> QSpinBox | QDoubleSpinBox:
     else:
         spin = QSpinBox()
         spin.setRange(int(field.low), int(field.high))
+        spin.setGroupSeparatorShown(True)
     spin.setKeyboardTracking(False)
     spin.setAccessibleName(tr(field.text))
     spin.setAccessibleDescription(tr(field.help))

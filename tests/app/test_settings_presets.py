@@ -9,9 +9,10 @@ from pytestqt.qtbot import QtBot
 from app.chat.chat_page import ChatPage
 from app.settings import presets
 from app.settings.presets_editor import PresetsEditor
-from app.settings.sampling_preset import GREEDY, SamplingPreset
+from app.settings.sampling_preset import BALANCED, GREEDY, SamplingPreset
 from app.settings.settings import Settings
 from app.theme.theme import Theme
+from app.widgets.toast import Toast
 from tests.helpers.chat_pages import current
 
 
@@ -26,6 +27,12 @@ def editor(qtbot: QtBot, settings: Settings, theme: Theme) -> Iterator[PresetsEd
 
 def add(settings: Settings, name: str) -> SamplingPreset:
     return presets.add(settings, msgspec.structs.replace(GREEDY, name=name))
+
+
+def undo(editor: PresetsEditor) -> None:
+    toast = editor.window().findChild(Toast)
+    assert toast is not None
+    toast.button.click()
 
 
 def test_values_of_a_chat_saved_over_a_preset_leave_its_earlier_names_with_it(
@@ -44,3 +51,33 @@ def test_values_of_a_chat_saved_over_a_preset_leave_its_earlier_names_with_it(
     panel.save_as("New")
     presets.remove(settings, "Ours")
     assert settings.preset("Wet").name == settings.get("preset")
+
+
+def test_a_deleted_preset_comes_back_beside_what_was_done_since(
+    editor: PresetsEditor, settings: Settings
+) -> None:
+    mine, other = add(settings, "Mine"), add(settings, "Other")
+    settings.set("preset", "Mine")
+    editor.choose("Mine")
+    editor.remove_button.click()
+    warmer = msgspec.structs.replace(other.params, temperature=1.5)
+    presets.replace(settings, "Other", msgspec.structs.replace(other, params=warmer))
+    settings.set("preset", "Other")
+    undo(editor)
+    assert [each.name for each in settings.presets[-2:]] == ["Mine", "Other"]
+    assert settings.preset("Mine") == mine
+    assert settings.preset("Other").params == warmer
+    assert settings.get("preset") == "Other"
+    assert editor.chosen == mine
+
+
+def test_a_deleted_preset_comes_back_beside_a_new_one_of_its_name(
+    editor: PresetsEditor, settings: Settings
+) -> None:
+    mine = add(settings, "Mine")
+    editor.choose("Mine")
+    editor.remove_button.click()
+    new = presets.add(settings, msgspec.structs.replace(BALANCED, name="Mine"))
+    undo(editor)
+    assert settings.preset("Mine") == new
+    assert settings.preset("Mine 2").params == mine.params
