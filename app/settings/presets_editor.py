@@ -185,6 +185,9 @@ class PresetsEditor(Card):
         self.problem.hide()
 
     def _on_added(self) -> None:
+        for spin in self.fields.values():
+            spin.interpretText()  # a click on the button has not left the field
+        self._on_edited()
         self.choose(presets.add(self._settings, self.chosen).name)
         self.name.setFocus()
         self.name.selectAll()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 import pytest
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.chat.chat_page import ChatPage
@@ -81,3 +82,16 @@ def test_a_deleted_preset_comes_back_beside_a_new_one_of_its_name(
     undo(editor)
     assert settings.preset("Mine") == new
     assert settings.preset("Mine 2").params == mine.params
+
+
+def test_what_is_being_typed_is_kept_when_a_copy_is_added(
+    editor: PresetsEditor, settings: Settings
+) -> None:
+    add(settings, "Mine")
+    editor.choose("Mine")
+    editor.name.setText("Ours")
+    editor.fields["top_p"].lineEdit().selectAll()
+    QTest.keyClicks(editor.fields["top_p"], editor.locale().toString(0.25))
+    editor.add_button.click()
+    assert [each.name for each in settings.presets[-2:]] == ["Ours", "Ours 2"]
+    assert [each.params.top_p for each in settings.presets[-2:]] == [0.25, 0.25]
