@@ -20,17 +20,19 @@ def decode(
     seed: int,
     polled: Callable[[list[list[int]]], None],
     sessions: Sequence[SessionId] = (),
-) -> tuple[list[list[int]], trace.Records]:
-    """Every request's tokens (one from its prompt, then one per step), and the trace meanwhile.
+    *,
+    traced: Callable[[trace.Records], None] = lambda records: None,
+) -> list[list[int]]:
+    """Every request's tokens (one from its prompt, then one per step).
 
-    `polled` is called with the tokens so far, many times a second. With `sessions`, one per prompt,
-    a prompt that its session holds already is not computed again. Raises EngineError when a
-    request fails; then, and when `polled` raises, the others are ended first.
+    `polled` is called with the tokens so far, many times a second, and `traced` with the records
+    that came meanwhile: who needs few of them keeps few. With `sessions`, one per prompt, a prompt
+    that its session holds already is not computed again. Raises EngineError when a request fails;
+    then, and when `polled` raises, the others are ended first.
     """
     engine.drain_events()
     tokens: dict[RequestId, list[int]] = {}
     running: set[RequestId] = set()
-    records = []
     try:
         for at, prompt in enumerate(prompts):
             params = SamplingParams(
@@ -51,12 +53,12 @@ def decode(
                         detail = event.detail or event.reason
                         raise errors.EngineError(f"A request failed: {detail}")
             polled(list(tokens.values()))
-            records.append(engine.drain_events())
+            traced(engine.drain_events())
     except BaseException:
         with contextlib.suppress(errors.EngineError):
             _end(engine, running)
         raise
-    return list(tokens.values()), np.concatenate(records)
+    return list(tokens.values())
 
 
 def steps_done(tokens: list[list[int]]) -> int:

@@ -8,6 +8,8 @@ the steps in which all requests are active the first are warm-up.
 from collections.abc import Callable
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from engine import errors, metrics, trace
 from engine.bench_decode import decode, steps_done
@@ -16,6 +18,8 @@ from engine.bench_report import BenchRun
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
 from engine.request import SessionId
+from engine.steps_so_far import StepsSoFar
+from engine.trace import Event, Records
 from engine.workloads import prompts
 
 
@@ -25,13 +29,13 @@ class MeasuredRun(msgspec.Struct, frozen=True):
     Attributes:
         summary: Means over the measured steps.
         steps: The measured steps: all requests active, the warm-up left out.
-        records: The trace of the whole run.
+        groups_of_size: Entry n: how many groups had n jobs, over the measured steps.
         streams: Every request's tokens.
     """
 
     summary: BenchRun
     steps: metrics.Steps
-    records: trace.Records
+    groups_of_size: list[int]
     streams: list[tuple[int, ...]]
 
 
@@ -84,6 +88,7 @@ class CaseRunner:
         engine.set_policy(case.policy, cold=True)
         first_step = None
         n_step = self._steps if steps is None else steps
+        traced = _Traced()
 
         def polled(tokens: list[list[int]]) -> None:
             nonlocal first_step
@@ -93,14 +98,21 @@ class CaseRunner:
             stepped(steps_done(tokens))
 
         try:
-            streams, records = decode(
-                engine, self._prompts[:n], n_step, self._seed, polled, self._sessions[:n]
+            streams = decode(
+                engine,
+                self._prompts[:n],
+                n_step,
+                self._seed,
+                polled,
+                self._sessions[:n],
+                traced=traced.take,
             )
         except errors.EngineError as error:
             raise errors.EngineError(f"{case.label}: {error.message}", error.hint) from error
-        measured = self._measured(records, case, first_step or 0, n_step)
+        measured = self._measured(traced, case, first_step or 0, n_step)
         summary = self._summary(case, metrics.summarise(measured))
-        return MeasuredRun(summary, measured, records, [tuple(tokens) for tokens in streams])
+        sizes = traced.groups_of_size(measured)
+        return MeasuredRun(summary, measured, sizes, [tuple(tokens) for tokens in streams])
 
     def _open_sessions(self, n: int) -> None:
         """Every run finds its prompts in the same state, the first one too."""
@@ -110,15 +122,15 @@ class CaseRunner:
             self._sessions.append(session)
 
     def _measured(
-        self, records: trace.Records, case: BenchCase, first_step: int, n_step: int
+        self, traced: "_Traced", case: BenchCase, first_step: int, n_step: int
     ) -> metrics.Steps:
-        if (trace.of(records, trace.Event.WAVE)["step"] > first_step).any():
+        if traced.last_wave > first_step:
             raise errors.EngineError(
                 f"{case.label}: the cache is too small for the policy, so the requests shared"
                 " waves",
                 "Choose a larger --cache or fewer --requests.",
             )
-        steps = metrics.step_table(records)
+        steps = traced.so_far.steps()
         full = steps[(steps["requests"] == case.requests)]
         measured: metrics.Steps = full[self._warm_up :]
         measured = measured[measured["step"] > first_step]
@@ -152,3 +164,32 @@ class CaseRunner:
             cache_bytes=self._engine.stats().cache_bytes,
             steps=summary.steps,
         )
+
+
+class _Traced:
+    """What a run's records say of it, without keeping them: a run may be long.
+
+    Attributes:
+        last_wave: The last step in which requests shared waves; -1: none.
+    """
+
+    def __init__(self) -> None:
+        self.so_far = StepsSoFar()
+        self.last_wave = -1
+        self._groups: list[NDArray[np.int64]] = []  # rows of: step, size, how many
+
+    def take(self, records: Records) -> None:
+        """Add what came."""
+        self.so_far.take(records)
+        if len(waves := trace.of(records, Event.WAVE)):
+            self.last_wave = max(self.last_wave, int(waves["step"].max()))
+        if len(groups := trace.of(records, Event.GROUP)):
+            pairs = np.stack([groups["step"], groups["a"]], axis=1).astype(np.int64)
+            found, n = np.unique(pairs, axis=0, return_counts=True)
+            self._groups.append(np.column_stack([found, n]))
+
+    def groups_of_size(self, steps: metrics.Steps) -> list[int]:
+        """Entry n: how many groups had n jobs, in these steps."""
+        step, size, n = np.concatenate([np.zeros((0, 3), np.int64), *self._groups]).T
+        inside = np.isin(step, steps["step"])
+        return [int(sum_) for sum_ in np.bincount(size[inside], n[inside])]

@@ -8,7 +8,7 @@ from engine.trace import Event, Records
 
 PIECE_RECORDS = 1 << 16  # small, too, for those who wait for Python's lock meanwhile
 # Readers' records are drained apart from the engine's: those of a step may come a little after it.
-_LATE_STEPS = 2
+LATE_STEPS = 2
 
 
 class StepsSoFar:
@@ -38,9 +38,9 @@ class StepsSoFar:
     def _close_steps(self) -> None:
         records = self._joined()
         steps = trace.of(records, Event.STEP)
-        if len(steps) > _LATE_STEPS:
+        if len(steps) > LATE_STEPS:
             steps = steps[np.argsort(steps["begin_ns"], kind="stable")]
-            first = steps[-_LATE_STEPS]
+            first = steps[-LATE_STEPS]
             table = metrics.step_table(records)
             self._tables.append(table[table["begin_ns"] < first["begin_ns"]])
             is_open = (records["end_ns"] > first["begin_ns"]) | (records["step"] >= first["step"])

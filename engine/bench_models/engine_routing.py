@@ -15,6 +15,8 @@ from engine.engine import Engine
 from engine.trace import Event
 from engine.workloads import prompts
 
+_ISSUED = (Event.HIT, Event.JOIN, Event.MISS)
+
 
 def record_routing(
     engine: Engine,
@@ -31,8 +33,16 @@ def record_routing(
     waves, or fewer requests than asked for are admitted at once.
     """
     asked = prompts("short", n_request, prompt_tokens, engine.tokenize)
-    _, records = decode(engine, asked, n_step, seed, lambda tokens: stepped(steps_done(tokens)))
-    routing = routing_of(records, n_request)
+    issued: list[trace.Records] = []
+    decode(
+        engine,
+        asked,
+        n_step,
+        seed,
+        lambda tokens: stepped(steps_done(tokens)),
+        traced=lambda records: issued.append(trace.of(records, *_ISSUED)),
+    )
+    routing = routing_of(np.concatenate(issued), n_request)
     if len(routing) < max(4, n_step // 8):
         raise errors.EngineError(
             f"Only {len(routing)} steps had all {n_request} requests active and room for the"
@@ -44,7 +54,7 @@ def record_routing(
 
 def routing_of(records: trace.Records, n_request: int) -> Routing:
     """The routing of the steps in which exactly `n_request` requests routed to all layers."""
-    issued = trace.of(records, Event.HIT, Event.JOIN, Event.MISS)
+    issued = trace.of(records, *_ISSUED)
     issued = issued[(issued["step"] >= 0) & (issued["request"] >= 0)]
     if len(issued) == 0:
         return np.zeros((0, n_request, 0, 0), dtype=np.int32)

@@ -2,13 +2,13 @@
 
 import argparse
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
-from engine import errors, metrics, trace
+from engine import errors, metrics
 from engine.cache_size import CacheSize
 from engine.cli.arguments import Commands, checked, positive
 from engine.cli.generate import STAGES
@@ -19,10 +19,13 @@ from engine.cli.terminal import native_progress, note, stdout, visible
 from engine.demo_model import DEMO_CACHE, DEMO_CHATS, DEMO_THREADS, demo_model
 from engine.engine import Engine
 from engine.events import Event, Notice, Piece
+from engine.last_steps import LastSteps
 from engine.link_speed import LinkSpeed
 from engine.options import EngineOptions
 from engine.request import Message, Request
 from engine.sampling import SamplingParams
+from engine.steps_so_far import StepsSoFar
+from engine.trace import Records
 
 # Slow enough, for so small a model, that reading takes a good part of the time and lockstep waits.
 # In the window, where text is to be watched as it comes, the link is slower.
@@ -88,13 +91,14 @@ def run(args: argparse.Namespace) -> int:
         names = list(POLICIES)
         out.print(f"\n[bold]{names[0]}[/bold], {POLICIES[names[0]]}")
         first = _Chats(engine, names[0], args.max_tokens, shown=True)
-        records = first.run()
+        latest = LastSteps()
+        steps = first.run(latest.take)
         out.print(f"All chats were answered from {first.all_begun - started:.1f} s on.")
         out.print(f"\n[bold]{names[1]}[/bold], {POLICIES[names[1]]}")
         out.print("The same chats are held again, with the same replies.")
         other = _Chats(engine, names[1], args.max_tokens, shown=False).run()
         log = engine.run_log_folder
-    summaries = dict(zip(names, (_warm(records), _warm(other)), strict=True))
+    summaries = dict(zip(names, (_warm(steps), _warm(other)), strict=True))
     out.print(summary_table(summaries, "While several chats were answered, the second half"))
     one, two = summaries.values()
     if two.tokens_per_s:
@@ -104,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
         from engine.runlog.timeline import write_timeline
 
         title = f"{names[0]}, link {args.link.labelled}"
-        write_timeline(records, log / "timeline.png", title=title)
+        write_timeline(latest.records(), log / "timeline.png", title=title)
         out.print(f"run log:  {log}", markup=False, soft_wrap=True)
         out.print(f"timeline: {log / 'timeline.png'}", markup=False, soft_wrap=True)
     return 0
@@ -124,20 +128,23 @@ class _Chats:
         self._sessions = [engine.open_session() for _ in DEMO_CHATS]
         self._said: list[list[Message]] = [[] for _ in DEMO_CHATS]
         self._silent: set[int] = set()
-        self._records: list[trace.Records] = []
+        self._measured = StepsSoFar()
         self.all_begun = 0.0
         engine.set_policy(policy, cold=True)
         engine.drain_events()
 
-    def run(self) -> trace.Records:
-        """Hold the chats; what the engine did meanwhile. Raises EngineError when a reply fails."""
+    def run(self, traced: Callable[[Records], None] = lambda records: None) -> metrics.Steps:
+        """Hold the chats; the steps that the engine took. `traced` hears of all that it did.
+
+        Raises EngineError when a reply fails.
+        """
         for turn in zip(*DEMO_CHATS, strict=True):
-            self._take_turn(turn)
+            self._take_turn(turn, traced)
         for session in self._sessions:
             self._engine.close_session(session)
-        return np.concatenate(self._records)
+        return self._measured.steps()
 
-    def _take_turn(self, questions: tuple[str, ...]) -> None:
+    def _take_turn(self, questions: tuple[str, ...], traced: Callable[[Records], None]) -> None:
         replies = []
         for n, question in enumerate(questions):
             self._said[n].append(Message("user", question))
@@ -161,8 +168,13 @@ class _Chats:
                 if view is not None:
                     view.take(event)
 
+            def on_poll() -> None:
+                records = self._engine.drain_events()
+                self._measured.take(records)
+                traced(records)
+
             running = Replies(self._engine, replies, on_event)
-            running.run(lambda: self._records.append(self._engine.drain_events()))
+            running.run(on_poll)
         if failures := running.failures():
             raise errors.EngineError(f"A reply failed: {failures[0]}")
         for said, reply in zip(self._said, replies, strict=True):
@@ -174,12 +186,11 @@ class _Chats:
             self.all_begun = time.monotonic()
 
 
-def _warm(records: trace.Records) -> metrics.Summary:
+def _warm(steps: metrics.Steps) -> metrics.Summary:
     """Of the steps with several requests, the second half: the cache is warm there.
 
     Its tokens/s are those of the steps, without the reading of prompts between turns.
     """
-    steps = metrics.step_table(records)
     several = steps[steps["requests"] > 1]
     warm = metrics.summarise(several[len(several) // 2 :])
     seconds = warm.steps * warm.step_ms / 1e3

@@ -6,6 +6,7 @@ from engine.engine import Engine
 from engine.options import EngineOptions
 from engine.rival.jobs import Measured, OursJob
 from engine.rival.usage import Usage
+from engine.steps_so_far import StepsSoFar
 from engine.workloads import prompts
 
 
@@ -33,9 +34,10 @@ def run(job: OursJob) -> Measured:
             if begin is None and min(map(len, tokens)) > work.warm_up:
                 begin, begin_step = Usage.now(), engine.stats().steps
 
-        streams, records = decode(engine, asked, job.n_steps, job.seed, polled)
+        so_far = StepsSoFar()
+        streams = decode(engine, asked, job.n_steps, job.seed, polled, traced=so_far.take)
         end, end_step = Usage.now(), engine.stats().steps
-        full = metrics.step_table(records)
+        full = so_far.steps()
         full = full[full["requests"] == work.n_requests]
         measured = full[work.warm_up : work.warm_up + work.steps]
         if len(measured) < work.steps:

@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 
 from engine import metrics, trace
 from engine.intervals import Intervals
+from engine.last_steps import last_of_most
 from engine.trace import Event, Records
 
 # Distinct in hue and lightness, also for most colour-blind people (after Okabe and Ito).
@@ -42,9 +43,8 @@ def write_timeline(
     steps = metrics.step_table(records)
     if first_step is not None:
         steps = steps[steps["step"] >= first_step][:n_steps]
-    elif len(steps):
-        last = int(np.flatnonzero(steps["requests"] == steps["requests"].max())[-1])
-        steps = steps[max(0, last + 1 - n_steps) : last + 1]
+    else:
+        steps = steps[last_of_most(steps["requests"], n_steps)]
     if not len(steps):
         return 0
     figure = timeline_figure(records, steps, title)

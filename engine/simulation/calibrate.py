@@ -18,6 +18,7 @@ from engine.simulation.observed import Numbers, Observed, observe
 from engine.simulation.record import record_rows
 from engine.simulation.routing_trace import RoutingTrace
 from engine.simulation.simulate import simulate
+from engine.trace import Records
 from engine.versions import machine
 from engine.workloads import prompts
 
@@ -87,8 +88,9 @@ def calibrate(
 
             engine.set_link(plan.link)
             engine.set_policy(policy, cold=True)
-            _, records = decode(engine, asked[:n], plan.steps, plan.seed, polled)
-            observed = observe(records, n, lockstep=policy == FITTED[0])
+            records: list[Records] = []
+            decode(engine, asked[:n], plan.steps, plan.seed, polled, traced=records.append)
+            observed = observe(np.concatenate(records), n, lockstep=policy == FITTED[0])
             if len(observed.step_ms) < plan.steps // 2:
                 raise errors.EngineError(
                     f"{label}: only {len(observed.step_ms)} of {plan.steps} steps had all requests"

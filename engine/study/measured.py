@@ -2,11 +2,9 @@
 
 import time
 
-import numpy as np
-
-from engine import errors, native, trace
+from engine import errors, native
 from engine.bench_plan import BenchCase
-from engine.bench_run import CaseRunner, MeasuredRun
+from engine.bench_run import CaseRunner
 from engine.cache_size import CacheSize
 from engine.engine import Engine
 from engine.link_speed import LinkSpeed
@@ -17,7 +15,6 @@ from engine.study.estimate import ModelSize
 from engine.study.results import CaseResult, Origin, StepColumns
 from engine.study.scope import CACHE, Scope
 from engine.study.source import Stepped
-from engine.trace import Event
 from engine.versions import machine, versions
 
 # Of the figures that are computed from routing.
@@ -74,7 +71,7 @@ class MeasuredSource:
             tokens_per_s=run.tokens_per_s,
             hit_rate=run.hit_rate,
             link_gbps=run.link_gbps,
-            groups_of_size=_group_sizes(measured),
+            groups_of_size=measured.groups_of_size,
             steps=StepColumns.of({name: steps[column] for name, column in _COLUMNS.items()}),
             seconds=time.monotonic() - begin,
         )
@@ -121,12 +118,6 @@ def context_of(scope: Scope, n_request: int) -> int:
     """Tokens of context that the study's requests need."""
     most = max(scope.total_steps(n_request), routing_steps(scope, _ROUTING_REQUESTS))
     return scope.prompt_tokens + most + 1
-
-
-def _group_sizes(measured: MeasuredRun) -> list[int]:
-    groups = trace.of(measured.records, Event.GROUP)
-    inside = groups[np.isin(groups["step"], measured.steps["step"])]
-    return [int(n) for n in np.bincount(inside["a"].astype(np.int64))]
 
 
 def _origin(engine: Engine, scope: Scope) -> Origin:

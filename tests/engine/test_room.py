@@ -5,6 +5,7 @@ import types
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from engine import errors, trace
@@ -29,7 +30,9 @@ def uses_waves(model: ModelInfo, n_requests: int, share: float) -> bool:
     )
     with Engine.open(model, options) as engine:
         asked = prompts("short", n_requests, 8, engine.tokenize)
-        _, records = decode(engine, asked, 6, 0, lambda _: None)
+        came: list[trace.Records] = []
+        decode(engine, asked, 6, 0, lambda _: None, traced=came.append)
+    records = np.concatenate(came)
     steps = trace.of(records, trace.Event.STEP)
     full = steps["step"][steps["a"] == n_requests]
     assert len(full)

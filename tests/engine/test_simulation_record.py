@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import errors, workloads
+from engine import errors, trace, workloads
 from engine.bench_decode import decode
 from engine.bench_models.engine_routing import record_routing
 from engine.cache_size import CacheSize
@@ -105,7 +105,9 @@ def test_one_recording_serves_other_steps_of_the_same_requests(engine: Engine) -
     prompts = workloads.prompts("short", 3, 8, engine.tokenize)
     decoded = Decoded(record_rows(engine, prompts, 12, 0, 1))
     engine.drain_events()
-    _, records = decode(engine, prompts[:2], 12, 0, lambda tokens: None)
+    came: list[trace.Records] = []
+    decode(engine, prompts[:2], 12, 0, lambda tokens: None, traced=came.append)
+    records = np.concatenate(came)
     run = observe(records, 2, lockstep=False)
     found = decoded.trace(run.tokens, model="", record_bytes=1)
     np.testing.assert_array_equal(found.experts, run.experts)
