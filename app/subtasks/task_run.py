@@ -223,6 +223,7 @@ class TaskRun(QObject):
                 self._queue[place] = self.items[place]
                 # On disk it stays as it was until it is begun, whatever ends the app before.
                 self._set(place, quietly=True, saved=False, state="waiting", detail="")
+                self.item_changed.emit(place)
         self.trouble = ""
         self._is_given_up = False
         self._feed()

@@ -98,3 +98,15 @@ def test_a_task_that_is_stopped_while_its_last_item_ends_is_not_summed_up(
     qtbot.wait(150)
     assert not run.summary.is_active
     assert len(fake_client.requests) == 1
+
+
+def test_what_is_queued_is_told_at_once(
+    make: Callable[..., TaskRun], fake_client: FakeClient
+) -> None:
+    run = make(["Rome", "Paris", "Oslo"], at_once=1)
+    fake_client.held = True
+    told: list[int] = []
+    run.item_changed.connect(told.append)
+    run.run_rest()
+    assert {1, 2} <= set(told)
+    assert run.is_queued(2)
