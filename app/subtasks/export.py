@@ -48,7 +48,7 @@ def as_markdown(task: Task, results: Sequence[Result], summary: str = "") -> str
     if summary:
         parts += ["## Summary", ended(sunk(summary))]
     for result in results:
-        text, note = ended(sunk(result.text)), _note(result)
+        text, note = ended(sunk(result.text)), note_of(result.state, result.text, result.detail)
         parts += [f"## {result.item}", *(part for part in (text, note) if part)]
     return "\n\n".join(parts) + "\n"
 
@@ -80,10 +80,10 @@ def sunk(text: str) -> str:
     return "\n".join(lines)
 
 
-def _note(result: Result) -> str:
-    """Why there is no answer, or not all of it."""
-    state = "" if result.state == "done" and result.text else result.state
-    words = [word.rstrip(".") for word in (state, result.detail) if word]
+def note_of(state: str, text: str, detail: str) -> str:
+    """Why there is no answer, or not all of it, as Markdown."""
+    shown = "" if state == "done" and text else state
+    words = [word.rstrip(".") for word in (shown, detail) if word]
     return f"*{'. '.join(words)}.*" if words else ""
 
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QMessageBox, QPushButton, QWidget
 
+from app.chat.export import ended
 from app.language import tr
 from app.settings.settings import Settings
 from app.subtasks.export import FORMATS, exported
@@ -58,8 +59,10 @@ class ExportMenu(QPushButton):
 
     def _text(self, suffix: str) -> str:
         assert self._run is not None
-        run = self._run
-        return exported(suffix, run.task, run.results(), run.summary.text)
+        run, summary = self._run, self._run.summary.text
+        if summary and run.summary.note:
+            summary = f"{ended(summary)}\n\n*{run.summary.note}*"
+        return exported(suffix, run.task, run.results(), summary)
 
     def _on_save(self, suffix: str) -> None:
         if self._run is None:

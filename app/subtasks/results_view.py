@@ -7,12 +7,13 @@ from PySide6.QtCore import QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
+from app.chat.export import ended
 from app.chat.thinking import answer_of
 from app.chat.transcript_view import TranscriptView
 from app.data.conversation import Message, MessageState
 from app.data.task import TaskItem
 from app.language import tr
-from app.subtasks.export import sunk
+from app.subtasks.export import note_of, sunk
 from app.subtasks.task_run import TaskRun
 from app.theme.theme import Theme
 from app.widgets.empty_state import EmptyState
@@ -34,7 +35,8 @@ class ResultsView(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None):
         super().__init__(parent)
         self._run: TaskRun | None = None
-        self._made: dict[str, tuple[Message, Message | None]] = {}  # by item: its reply, shown as
+        # By item: as it was then, its reply, and what that is shown as.
+        self._made: dict[str, tuple[TaskItem, Message, Message | None]] = {}
         self.view = TranscriptView(theme)
         self.view.rows.is_busy = True
         if jump := self.view.findChild(QPushButton, "jumpToLatest"):
@@ -111,15 +113,17 @@ class ResultsView(QWidget):
     def _message(self, item: TaskItem, reply: Message) -> Message | None:
         """Made once for each reply."""
         known = self._made.get(item.id)
-        if known is not None and known[0] is reply:
-            return known[1]
+        if known is not None and known[0] is item and known[1] is reply:
+            return known[2]
         answer = answer_of(reply.text)
         message = None
         if answer:
             head = _MARKS.sub(r"\\\1", item.text)
-            text = f"### {item.place + 1}. {head}\n\n{sunk(answer)}"
+            text = f"### {item.place + 1}. {head}\n\n{ended(sunk(answer))}"
+            if note := note_of(item.state, answer, item.detail):
+                text += f"\n\n{note}"
             message = msgspec.structs.replace(reply, id=item.id, text=text, state="done")
-        self._made[item.id] = (reply, message)
+        self._made[item.id] = (item, reply, message)
         return message
 
     def _on_action(self, row: str, action: str) -> None:

@@ -37,7 +37,7 @@ class Summary(QObject):
     Attributes:
         progress: What it is doing, as a sentence; "" when it rests.
         trouble: Why there is no summary; "" when all is well.
-        note: How it was made, if not in one request.
+        note: How it was made, if not in one request and whole.
         conversation, reply: Where its text is kept.
     """
 
@@ -206,6 +206,9 @@ class Summary(QObject):
         state: MessageState = "done" if ok else "failed" if result.reason == "error" else "stopped"
         self._conversations.save_text(message_id, reply.text, state=state, result=result)
         self.trouble = result.detail
+        if result.reason == "length":
+            cut = tr("Cut off at {n} tokens.", n=result.n_tokens)
+            self.note = f"{self.note} {cut}".strip()
         self._tell("")
 
     def _ask(

@@ -4,16 +4,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from app.data.conversations import Conversations
 from app.data.task import Task
 from app.engine_service import EngineService
+from app.settings.sampling_preset import SamplingPreset
 from app.settings.settings import Settings
+from app.subtasks.subtasks_page import SubtasksPage
 from app.subtasks.task_run import TaskRun
 from app.subtasks.task_runs import TaskRuns
+from app.theme.theme import Theme
 from engine.events import Finished, Piece
 from engine.request import RequestId
+from engine.sampling import SamplingParams
 from tests.helpers.fake_client import FakeClient
 
 
@@ -110,3 +115,33 @@ def test_what_is_queued_is_told_at_once(
     run.run_rest()
     assert {1, 2} <= set(told)
     assert run.is_queued(2)
+
+
+def test_results_say_which_of_them_are_not_whole(
+    service: EngineService,
+    conversations: Conversations,
+    settings: Settings,
+    theme: Theme,
+    fake_client: FakeClient,
+    qtbot: QtBot,
+) -> None:
+    cut = SamplingPreset("Cut", SamplingParams(max_tokens=3))
+    settings.set("presets", [cut])
+    fake_client.become_ready()
+    fake_client.reply = lambda request: "many words " * 1000
+    page = SubtasksPage(service, conversations, settings, theme)
+    qtbot.addWidget(page)
+    page.show()
+    run = page.runs.create(
+        Task(id="", title="", prompt="Tell me", preset="Cut", summarise=True), ["Rome"]
+    )
+    page.show_run(run)
+    page.view.tabs.setCurrentIndex(1)
+    run.run_rest()
+    qtbot.waitUntil(lambda: bool(run.summary.text) and not run.summary.is_active)
+    rows = page.view.results.view.rows
+    qtbot.waitUntil(lambda: len(rows.messages) == 2 and "3 tokens" in rows.messages[0].text)
+    assert "*Cut off at 3 tokens.*" in rows.messages[0].text
+    assert rows.messages[1].text.endswith("many words many\n\n*Cut off at 3 tokens.*")
+    page.view.export.copy()
+    assert QGuiApplication.clipboard().text().count("*Cut off at 3 tokens.*") == 2
