@@ -17,7 +17,8 @@ from PySide6.QtCore import QObject, Qt, Signal
 from app.data.database import open_for_reading
 
 _INDEXED_LETTERS = 3  # shorter words are not in the index
-_BEFORE, _AFTER = 40, 120  # letters of a snippet around the first place
+# Letters of a snippet around the first place: so few before it that a narrow list shows it too.
+_BEFORE, _AFTER = 22, 140
 _BY_INDEX = """
 SELECT m.conversation, max(m.n) FROM message_search
 JOIN message AS m ON m.n = message_search.rowid
@@ -25,35 +26,68 @@ WHERE message_search MATCH ? {and_short} GROUP BY m.conversation
 """
 _LIKE = "m.text LIKE ? ESCAPE '\\'"
 _BY_READING = "SELECT m.conversation, max(m.n) FROM message AS m WHERE {short} GROUP BY 1"
+# What is damaged is looked for in pieces. This index names the rows without reading one of them.
+_PLACES = "SELECT conversation, n FROM message INDEXED BY message_of_conversation"
+_ROWS_BY_INDEX = "SELECT rowid FROM message_search WHERE message_search MATCH ?"
+_BY_READING_ONE = "SELECT 1 FROM message AS m WHERE m.n = ? AND {short}"
 
 Rows = Callable[[str, Sequence[object]], list[Any]]
 Found = list[tuple[str, int]]  # (conversation id, row of its newest message with all words)
+OnFound = Callable[[Found, str], None]  # with why not everything could be searched, or ""
 
 
 def find(rows: Rows, text: str) -> Found:
     """Conversations with a message that has every word of `text`, in no particular order."""
-    words = text.split()
-    long = [word for word in words if len(word) >= _INDEXED_LETTERS]
-    short = [word for word in words if len(word) < _INDEXED_LETTERS]
-    if not words:
+    if not text.split():
         return []
-    spelt = [_spellings(word) for word in short]
-    like = " AND ".join(f"({' OR '.join([_LIKE] * len(each))})" for each in spelt)
-    patterns = [f"%{_escaped(spelling)}%" for each in spelt for spelling in each]
-    if not long:
+    query, like, patterns = _asked_for(text)
+    if not query:
         return rows(_BY_READING.format(short=like), patterns)
-    query = " AND ".join('"' + word.replace('"', '""') + '"' for word in long)
-    sql = _BY_INDEX.format(and_short=f"AND {like}" if short else "")
+    sql = _BY_INDEX.format(and_short=f"AND {like}" if like else "")
     return rows(sql, [query, *patterns])
+
+
+def find_readable(rows: Rows, text: str) -> Found:
+    """As `find`, in a damaged file: what is in messages that cannot be read is not found."""
+    query, like, patterns = _asked_for(text)
+    indexed = {n for (n,) in rows(_ROWS_BY_INDEX, [query])} if query else set()
+    found: dict[str, int] = {}
+    for conversation, n in rows(_PLACES, []):
+        if query and n not in indexed:
+            continue
+        try:
+            if not like or rows(_BY_READING_ONE.format(short=like), [n, *patterns]):
+                found[conversation] = max(n, found.get(conversation, n))
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if _was_interrupted(error):
+                raise
+    return list(found.items())
 
 
 def snippet(text: str, words: list[str]) -> str:
     """The text around the first place of a word, on one line."""
     found = (re.search(re.escape(word), text, re.IGNORECASE) for word in words)
-    start = max(0, min((match.start() for match in found if match), default=0) - _BEFORE)
+    place = min((match.start() for match in found if match), default=0)
+    start = max(0, place - _BEFORE)
+    if start:
+        start = text.find(" ", start, place) + 1 or start  # no half of a word
     end = start + _BEFORE + _AFTER
     cut = " ".join(text[start:end].split())
     return ("…" if start else "") + cut + ("…" if end < len(text) else "")
+
+
+def _asked_for(text: str) -> tuple[str, str, list[str]]:
+    """For the index, and for reading: a condition and its values. Each "" without such words."""
+    words = text.split()
+    long = [word for word in words if len(word) >= _INDEXED_LETTERS]
+    spelt = [_spellings(word) for word in words if len(word) < _INDEXED_LETTERS]
+    like = " AND ".join(f"({' OR '.join([_LIKE] * len(each))})" for each in spelt)
+    patterns = [f"%{_escaped(spelling)}%" for each in spelt for spelling in each]
+    return " AND ".join('"' + word.replace('"', '""') + '"' for word in long), like, patterns
+
+
+def _was_interrupted(error: Exception) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT
 
 
 def _spellings(word: str) -> list[str]:
@@ -71,7 +105,7 @@ def _escaped(word: str) -> str:
 class Searcher(QObject):
     """Searches in a thread of its own; only the newest search is answered."""
 
-    _found = Signal(int, object)
+    _found = Signal(int, object, str)
 
     def __init__(self, path: Path, parent: QObject | None = None):
         super().__init__(parent)
@@ -80,12 +114,12 @@ class Searcher(QObject):
         self._asked: tuple[int, str] | None = None
         self._closing = False
         self._n_asked = 0
-        self._callback: Callable[[Found], None] | None = None
+        self._callback: OnFound | None = None
         self._thread: threading.Thread | None = None
         self._connection: sqlite3.Connection | None = None
         self._found.connect(self._on_found, Qt.ConnectionType.QueuedConnection)
 
-    def search(self, text: str, callback: Callable[[Found], None]) -> None:
+    def search(self, text: str, callback: OnFound) -> None:
         """Give what is found to `callback`, unless another search is asked for before."""
         self._callback = callback
         with self._changed:
@@ -119,13 +153,26 @@ class Searcher(QObject):
                         return
                     (number, text), self._asked = self._asked, None
                     self._connection = connection
-                try:
-                    found = find(lambda *args: connection.execute(*args).fetchall(), text)
-                except (sqlite3.Error, UnicodeDecodeError):  # interrupted, or damaged: readers tell
-                    found = []
-                self._found.emit(number, found)
+                self._found.emit(number, *_found_in(connection, text))
 
-    def _on_found(self, number: int, found: Found) -> None:
+    def _on_found(self, number: int, found: Found, why: str) -> None:
         if number == self._n_asked and self._callback is not None:
             callback, self._callback = self._callback, None
-            callback(found)
+            callback(found, why)
+
+
+def _found_in(connection: sqlite3.Connection, text: str) -> tuple[Found, str]:
+    """What is found, and why not everything could be searched."""
+
+    def rows(sql: str, values: Sequence[object]) -> list[Any]:
+        return connection.execute(sql, values).fetchall()
+
+    why = ""
+    for search in (find, find_readable):
+        try:
+            return search(rows, text), why
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if _was_interrupted(error):  # nobody waits for it
+                break
+            why = str(error)
+    return [], why

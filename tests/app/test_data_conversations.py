@@ -219,6 +219,7 @@ def test_the_snippet_of_a_hit_shows_it_also_behind_letters_that_fold_to_several(
     conversations.flush()
     [hit] = conversations.search("nadel")
     assert "Nadel" in hit.snippet
+    assert hit.snippet.startswith("…Straße. Straße. Nadel.")  # soon, and after whole words
 
 
 def test_search_follows_edits_of_texts_and_leaves_out_what_was_removed(
@@ -244,7 +245,7 @@ def test_only_the_newest_of_several_searches_is_answered(
     conversations.flush()
     answers: list[tuple[str, int]] = []
     for text in ("nee", "need", "needle"):
-        conversations.search_later(text, lambda hits, t=text: answers.append((t, len(hits))))
+        conversations.search_later(text, lambda hits, _, t=text: answers.append((t, len(hits))))
     qtbot.waitUntil(lambda: bool(answers))
     qtbot.wait(50)
     assert answers == [("needle", 1)]
