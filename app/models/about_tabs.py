@@ -50,7 +50,7 @@ class AboutTabs(QTabWidget):
     def show_model(self, model: KnownModel, info: ModelInfo | None, error: str) -> None:
         """Show the facts, and what was read of the file; `error`: why it could not be."""
         _fill(self.facts, facts_of(model))
-        self.status.setText(error or tr("Reading the file..."))
+        self.status.setText(error or tr("Reading the file…"))
         self.status.setVisible(info is None)
         _fill(self.metadata, info.metadata if info else [])
         self.tensors.clear()

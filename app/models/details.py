@@ -72,7 +72,7 @@ class ModelDetails(QScrollArea):
         self.load_button = QPushButton(tr("Load"))
         self.more_button = IconButton(theme, "more", tr("More"))
         self.problem = label(role="error", wrap=True)
-        self.locate_button = QPushButton(tr("Locate..."))
+        self.locate_button = QPushButton(tr("Locate…"))
         self.progress = ProgressRow(theme)
         self.fit_card = FitCard(theme)
         self.options_card = OptionsCard(theme)
@@ -261,7 +261,7 @@ class ModelDetails(QScrollArea):
         menu.addSeparator()
         menu.addAction(tr("Remove from list"), lambda: self._actions.remove(model))
         if not self._library.state(model.id).missing:
-            menu.addAction(tr("Delete model file..."), lambda: self._actions.trash(model))
+            menu.addAction(tr("Delete model file…"), lambda: self._actions.trash(model))
         menu.popup(self.more_button.mapToGlobal(self.more_button.rect().bottomLeft()))
 
     def _on_chosen(self, choices: ModelChoices) -> None:

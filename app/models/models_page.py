@@ -84,8 +84,8 @@ class ModelsPage(QWidget):
         self.details = ModelDetails(
             *(service, library, self.packing, self.inspections, self.model_actions, settings, theme)
         )
-        self.add_button = QPushButton(tr("Add model..."))
-        self.folder_button = QPushButton(tr("Add folder..."))
+        self.add_button = QPushButton(tr("Add model…"))
+        self.folder_button = QPushButton(tr("Add folder…"))
         self.empty = EmptyState(
             tr("Add your first model"),
             tr(
@@ -93,7 +93,7 @@ class ModelsPage(QWidget):
                 " than memory. Choose a file, drop one here, or begin with the tiny demo model that"
                 " comes with Runahead."
             ),
-            tr("Add model..."),
+            tr("Add model…"),
             second_action=tr("Add the demo model"),
             theme=theme,
             icon="models",

@@ -35,7 +35,7 @@ class PackCard(Card):
         self.error = label(role="error", wrap=True)
         self.progress = ProgressRow(theme)
         self.build_button = QPushButton()
-        self.delete_button = QPushButton(tr("Delete..."))
+        self.delete_button = QPushButton(tr("Delete…"))
         self.build_button.clicked.connect(self.build_asked)
         self.delete_button.clicked.connect(self.delete_asked)
         self.progress.cancelled.connect(self.cancel_asked)

@@ -112,4 +112,4 @@ def _model(run: RunSummary) -> str:
 
 def _marks(run: RunSummary) -> str:
     shown = ", ".join(mark.text for mark in run.marks[:2])
-    return shown + (", ..." if len(run.marks) > 2 else "")
+    return shown + (", …" if len(run.marks) > 2 else "")

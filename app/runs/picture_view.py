@@ -74,7 +74,7 @@ class PictureView(QWidget):
         picture = self._picture
         if picture is None:
             painter.setPen(QColor(palette.muted))
-            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, tr("Reading the steps..."))
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, tr("Reading the steps…"))
             return
         font = self._theme.text_font()
         font.setPointSizeF(self._theme.font_size * 0.82)

@@ -64,7 +64,7 @@ class RunsPage(QWidget):
         self.export_button = QPushButton(tr("Export"))
         self.export_button.setMenu(self._export_menu())
         self.folder_button = QPushButton(tr("Open folder"))
-        self.delete_button = QPushButton(tr("Delete..."))
+        self.delete_button = QPushButton(tr("Delete…"))
         self.table = QTableView()
         self.table.setModel(self._sorted)
         self.details = RunDetails(self.index, theme)
@@ -194,7 +194,7 @@ class RunsPage(QWidget):
         header.setHighlightSections(False)
         for column in range(self._table_model.columnCount()):
             sample = self._table_model.sample(column)
-            table.setColumnWidth(column, self.fontMetrics().horizontalAdvance(sample) + 24)
+            table.setColumnWidth(column, self.fontMetrics().horizontalAdvance(sample) + 27)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
         header.setMinimumSectionSize(56)
         head = QHBoxLayout()
@@ -260,10 +260,10 @@ class RunsPage(QWidget):
     def _export_menu(self) -> QMenu:
         menu = QMenu(self)
         forms: list[tuple[Format, str]] = [
-            ("png", tr("Picture of the timeline (PNG)...")),
-            ("csv", tr("Steps (CSV)...")),
-            ("jsonl", tr("Events (JSON Lines)...")),
-            ("chrome", tr("Trace for ui.perfetto.dev (JSON)...")),
+            ("png", tr("Picture of the timeline (PNG)…")),
+            ("csv", tr("Steps (CSV)…")),
+            ("jsonl", tr("Events (JSON Lines)…")),
+            ("chrome", tr("Trace for ui.perfetto.dev (JSON)…")),
         ]
         for form, text in forms:
             action = QAction(text, menu)

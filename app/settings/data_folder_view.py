@@ -38,7 +38,7 @@ class DataFolderView(Card):
         self.place = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
         self.help = label("", "small", wrap=True)
         self.open_button = QPushButton(tr("Open folder"))
-        self.change_button = QPushButton(tr("Change …"))
+        self.change_button = QPushButton(tr("Change…"))
         self.outcome = label(wrap=True)
         self.move_button = QPushButton(tr("Move at the next start"))
         self.restart_button = QPushButton(tr("Restart now"))
@@ -58,7 +58,7 @@ class DataFolderView(Card):
         """Show what would move there, or why nothing can."""
         self._plan = None
         self._show()
-        self.outcome.setText(tr("Looking …"))
+        self.outcome.setText(tr("Looking…"))
         self.outcome.show()
         self._background.run(lambda _: plan_move(target), self._take, self._on_failed)
 

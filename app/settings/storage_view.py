@@ -40,7 +40,7 @@ class StorageView(Card):
         self._background = background
         self.measured: _Measured | None = None
         self._failure = ""  # what the last clean-up could not do
-        self.total = label(tr("Looking …"), "heading")
+        self.total = label(tr("Looking…"), "heading")
         self.free = label(role="muted")
         self.refresh_button = IconButton(theme, "retry", tr("Look again"), size=16)
         self.counts = {kind: label(role="muted") for kind, _ in _KINDS}

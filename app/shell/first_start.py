@@ -36,7 +36,7 @@ class FirstStart(QWidget):
                 " with it. It knows little, and its answers are not to be relied on."
             ),
             tr("Open four demo chats"),
-            second_action=tr("Open a GGUF..."),
+            second_action=tr("Open a GGUF…"),
             theme=theme,
             icon="spark",
         )

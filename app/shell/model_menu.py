@@ -168,7 +168,7 @@ class ModelMenu(QFrame):
         row = QHBoxLayout()
         row.setSpacing(SPACE_XS)
         for text, act in (
-            (tr("Open a GGUF..."), self.file_wanted.emit),
+            (tr("Open a GGUF…"), self.file_wanted.emit),
             (tr("Demo model"), self._opener.open_demo),
             (tr("All models"), self.manage_wanted.emit),
         ):
