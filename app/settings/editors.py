@@ -93,6 +93,7 @@ class NumberEditor(Editor):
             self.box = QSpinBox()
             self.box.setRange(int(option.low), int(min(option.high, _MOST)))
             self.box.setSingleStep(int(option.step))
+            self.box.setGroupSeparatorShown(True)
         else:
             self.box = QDoubleSpinBox()
             self.box.setDecimals(_DECIMALS)

@@ -1,5 +1,6 @@
 """ShortcutsView: the keys of the window, by the place where they work."""
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -54,5 +55,6 @@ def _chips(keys: str) -> QHBoxLayout:
     row.addStretch()
     for each in keys.split(" "):
         native = QKeySequence(each).toString(QKeySequence.SequenceFormat.NativeText)
-        row.addWidget(label(native, "chip"))
+        # Unaligned, they would be as high as a text beside them that takes two lines.
+        row.addWidget(label(native, "chip"), alignment=Qt.AlignmentFlag.AlignVCenter)
     return row
