@@ -357,10 +357,11 @@ class Chat(QObject):
         if not self._then:
             return
         then = self._give_up_then()
-        if state == "done":
+        goes_on = state == "done" and not self.is_removed
+        if goes_on:
             self.send(then)
         self.busy_changed.emit()
-        if state != "done":
+        if not goes_on:
             self.refused.emit(_no_summary(then))
 
     def _give_up_then(self) -> str:

@@ -190,3 +190,26 @@ def test_the_choice_of_how_to_go_on_goes_with_the_question_that_it_is_about(
     view = fill(qtbot, page, conversations)
     view.chat.remove_message(view.chat.messages[-1].id)
     assert not view.room.isVisible()
+
+
+def test_a_chat_deleted_while_its_summary_ends_asks_no_more(
+    qtbot: QtBot,
+    page: ChatPage,
+    conversations: Conversations,
+    fake_client: FakeClient,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fake_client, "cancel", lambda request: None)  # it comes too late
+    old = fill(qtbot, page, conversations)
+    old.room.findChild(QPushButton, "summary").click()
+    chat = current(page).chat
+    qtbot.waitUntil(lambda: chat.reply is not None, timeout=5000)
+    conversations.remove(chat.id)
+    qtbot.waitUntil(lambda: not fake_client.active, timeout=5000)
+    qtbot.wait(100)
+    assert len(fake_client.requests) == 1
+    conversations.restore(chat.id)
+    page.open_conversation(chat.id)
+    view = say(qtbot, page, "Go on")
+    wait_done(qtbot, view, 4)
+    assert view.chat.messages[1].text == REPLY
