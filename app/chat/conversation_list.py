@@ -64,7 +64,7 @@ class ConversationList(QFrame):
         self.view = _View(self._delegate, self)
         self.view.setModel(self.model)
         self.view.setItemDelegate(self._delegate)
-        self._nothing = label(tr("No chat has these words."), "muted", wrap=True)
+        self._nothing = label("", "muted", wrap=True)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._nothing.hide()
         row = QHBoxLayout()
@@ -200,9 +200,14 @@ class ConversationList(QFrame):
             self._nothing.hide()
             self.model.show_hits(None)
 
-    def _on_found(self, hits: list[SearchHit]) -> None:
+    def _on_found(self, hits: list[SearchHit], why: str) -> None:
         if self.search.text().strip():
-            self._nothing.setVisible(not hits)
+            self._nothing.setText(
+                tr("Not all chats could be searched: {why}.", why=why)
+                if why
+                else tr("No chat has these words.")
+            )
+            self._nothing.setVisible(bool(why) or not hits)
             self.model.show_hits(hits)
 
     def _on_reset(self) -> None:

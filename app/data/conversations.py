@@ -13,7 +13,8 @@ from app.data import statements
 from app.data.conversation import Conversation, Kind, Message, MessageState, SearchHit
 from app.data.data_error import DataError, damaged
 from app.data.message_tree import MessageTree
-from app.data.searcher import Found, find, snippet
+from app.data.search_hits import hits_in
+from app.data.searcher import Found, find
 from app.data.store import OnSaved, Store
 from app.reply_result import ReplyResult
 
@@ -263,14 +264,17 @@ class Conversations(QObject):
     def search_later(
         self,
         text: str,
-        callback: Callable[[list[SearchHit]], None],
+        callback: Callable[[list[SearchHit], str], None],
         *,
         kind: Kind = "chat",
         most: int = 100,
     ) -> None:
-        """As `search`, without making the caller wait; only the newest search is answered."""
+        """As `search`, without making the caller wait; only the newest search is answered.
+
+        `callback` also hears why not everything could be searched, or "".
+        """
         self.store.searcher.search(
-            text, lambda found: callback(self._hits(text, found, kind, most))
+            text, lambda found, why: callback(self._hits(text, found, kind, most), why)
         )
 
     def flush(self) -> None:
@@ -373,21 +377,7 @@ class Conversations(QObject):
             del self._places[message_id]
 
     def _hits(self, text: str, found: Found, kind: Kind, most: int) -> list[SearchHit]:
-        words = text.split()
-        newest = dict(found)
-        hits: list[SearchHit] = []
-        for conversation in self.all(kind):
-            title = conversation.title.casefold()
-            in_title = bool(words) and all(word.casefold() in title for word in words)
-            if (not in_title and conversation.id not in newest) or len(hits) == most:
-                continue
-            message, shown = None, ""
-            if conversation.id in newest:
-                sql = "SELECT id, text FROM message WHERE n = ?"
-                for id_, body in self.store.rows(sql, (newest[conversation.id],)):
-                    message, shown = str(id_), snippet(str(body), words)
-            hits.append(SearchHit(conversation=conversation, message=message, snippet=shown))
-        return hits
+        return hits_in(self.all(kind), self.store.rows, text, found, most)
 
 
 def _clean(text: str) -> str:
