@@ -90,9 +90,11 @@ class Timeline(QWidget):
 
     def export_png(self, path: Path) -> None:
         """Write what is shown now, in the place of what is there. Raises OSError."""
+        image = self.picture(self.size())
         buffer = QBuffer()
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        self.picture(self.size()).save(buffer, "PNG")  # type: ignore[call-overload]
+        if not image.save(buffer, "PNG"):  # type: ignore[call-overload]
+            raise OSError(tr("there is not enough memory for the picture"))
         write_atomically(path, bytes(buffer.data().data()))
 
     # Painting.

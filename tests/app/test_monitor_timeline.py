@@ -266,6 +266,17 @@ def test_a_picture_that_cannot_be_written_leaves_the_earlier_one(
     assert [each.read_bytes() for each in path.parent.iterdir()] == [b"earlier"]
 
 
+def test_a_picture_for_which_there_is_no_memory_is_not_written(
+    timeline: Timeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "timeline.png"
+    path.write_bytes(b"earlier")
+    monkeypatch.setattr(timeline, "picture", lambda size: QImage())
+    with pytest.raises(OSError, match="not enough memory"):
+        timeline.export_png(path)
+    assert path.read_bytes() == b"earlier"
+
+
 def test_a_timeline_without_records_says_what_will_be_there(qtbot: QtBot, theme: Theme) -> None:
     timeline = Timeline(History(), theme)
     qtbot.addWidget(timeline)

@@ -94,7 +94,7 @@ class Shooting:
             self.settings.set("theme", mode)
             self.go_on(SETTLE_S)
             path = self._folder / f"{name}-{mode}{self._name_end}.png"
-            self.window.grab().save(str(path))
+            assert self.window.grab().save(str(path)), path
             print(path)
 
     def stream(self) -> None:
