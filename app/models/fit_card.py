@@ -1,7 +1,7 @@
 """FitCard: "what will fit", shown before a model is loaded."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPixmap
+from PySide6.QtGui import QColor, QPainter, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.language import tr
@@ -10,10 +10,11 @@ from app.models.fit import Fit
 from app.models.fit_bar import FitBar, Part
 from app.theme.theme import SPACE_M, SPACE_S, Theme
 from app.widgets.card import Card
+from app.widgets.font_sizes import scaled
 from app.widgets.labels import ElidedLabel, label, set_kind
 from engine import sizes
 
-_COLUMNS = 2
+_WIDE = 660  # pixels, from which on two names with their sizes have room in a row
 
 
 class FitCard(Card):
@@ -46,25 +47,43 @@ class FitCard(Card):
         self._legend.setHorizontalSpacing(SPACE_M)
         self._legend.setVerticalSpacing(2)
         self._rows = [(QLabel(), ElidedLabel(role="small"), label()) for _ in range(7)]
-        for n, (swatch, name, value) in enumerate(self._rows):
-            row, column = n // _COLUMNS, n % _COLUMNS * 3
-            self._legend.addWidget(swatch, row, column)
-            self._legend.addWidget(name, row, column + 1)
-            self._legend.addWidget(value, row, column + 2, Qt.AlignmentFlag.AlignRight)
-        for column in (1, 4):
-            self._legend.setColumnStretch(column, 1)
+        self._n_columns = 0
         self.body.addLayout(head)
         self.body.addWidget(self.bar)
         self.body.addLayout(self._legend)
         self.body.addSpacing(SPACE_S - 4)
         self.body.addWidget(self.text)
         self.body.addWidget(self.recommend_button, alignment=Qt.AlignmentFlag.AlignLeft)
+        self._arrange_legend()
         theme.changed.connect(self._refresh)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
+        """Names are to be read: one below the other where there is little room."""
+        super().resizeEvent(event)
+        self._arrange_legend()
 
     def show_fit(self, fit: Fit, n_requests: int) -> None:
         """Show an answer."""
         self._fit, self._n_requests = fit, n_requests
         self._refresh()
+
+    def _arrange_legend(self) -> None:
+        n_columns = 2 if self.width() >= scaled(self, _WIDE) else 1
+        if n_columns == self._n_columns:
+            return
+        self._n_columns = n_columns
+        for n, cells in enumerate(self._rows):
+            swatch, name, value = cells
+            for cell in cells:
+                self._legend.removeWidget(cell)
+            row, column = n // n_columns, n % n_columns * 4
+            self._legend.addWidget(swatch, row, column)
+            self._legend.addWidget(name, row, column + 1)
+            self._legend.addWidget(value, row, column + 2, Qt.AlignmentFlag.AlignRight)
+        wide = n_columns == 2
+        self._legend.setColumnStretch(1, 1)
+        self._legend.setColumnMinimumWidth(3, SPACE_S if wide else 0)  # a value is not the next's
+        self._legend.setColumnStretch(5, 1 if wide else 0)
 
     def _refresh(self) -> None:
         fit = self._fit

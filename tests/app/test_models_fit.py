@@ -4,8 +4,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from pytestqt.qtbot import QtBot
 
 from app.models.fit import Fit, fit, needs_of
+from app.models.fit_card import FitCard
 from app.models.kv_size import kv_bytes_per_token
 from app.models.machine_memory import (
     MachineMemory,
@@ -14,6 +16,8 @@ from app.models.machine_memory import (
     machine_memory,
 )
 from app.models.words import explanation, verdict
+from app.theme.theme import Theme
+from app.widgets.labels import ElidedLabel
 from engine.cache_size import CacheSize
 from engine.model_info import ModelInfo
 from engine.options import EngineOptions
@@ -149,3 +153,18 @@ def test_macos_counts_what_is_only_cached_as_available() -> None:
 def test_this_machine_has_memory() -> None:
     memory = machine_memory()
     assert 0 < memory.available <= memory.total
+
+
+@pytest.mark.parametrize("width", [420, 900])
+def test_the_names_of_what_takes_memory_are_never_cut(
+    qtbot: QtBot, theme: Theme, width: int
+) -> None:
+    card = FitCard(theme)
+    qtbot.addWidget(card)
+    card.show_fit(answer(20 * GB), 10)
+    card.resize(width, 400)
+    card.show()
+    qtbot.waitExposed(card)
+    names = [name for name in card.findChildren(ElidedLabel) if name.isVisible()]
+    assert len(names) == 6
+    qtbot.waitUntil(lambda: all(name.width() >= name.sizeHint().width() for name in names))
