@@ -146,12 +146,14 @@ class ChatPage(QWidget):
         self.tabs.select(begun[0])
 
     def close_chat(self, conversation_id: str) -> None:
-        """Close a tab; what streams there goes on. An empty chat is not kept."""
+        """Close a tab; what streams there goes on. A chat that nobody wrote to is not kept."""
         view = self.tabs.view(conversation_id)
         if view is None:
             return
+        self.panel.save_now()
         chat = view.chat
-        is_empty = not chat.messages and not view.composer.draft.strip()
+        has_own = chat.conversation.system_prompt not in ("", self._settings.get("system_prompt"))
+        is_empty = not (chat.messages or view.composer.draft.strip() or has_own)
         self.tabs.remove(conversation_id)
         self.chats.close(conversation_id)
         if is_empty and not chat.is_busy:

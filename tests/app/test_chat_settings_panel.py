@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.chat.chat_page import ChatPage
 from app.chat.sampling_choice import chosen
+from app.data.conversations import Conversations
 from app.settings.sampling_preset import SamplingPreset
 from app.settings.settings import Settings
 from engine.sampling import SamplingParams
@@ -69,3 +70,15 @@ def test_what_was_just_typed_counts(
         request = fake_client.requests[max(fake_client.requests)]
         assert request.messages[0].content == "Be brief."
         assert request.params.top_p == 0.25
+
+
+def test_a_chat_without_messages_is_kept_for_its_system_prompt(
+    page: ChatPage, conversations: Conversations
+) -> None:
+    chat = current(page).chat
+    page.panel.prompt.setPlainText("You are a careful assistant.")
+    page.close_chat(chat.id)
+    assert conversations.get(chat.id).system_prompt == "You are a careful assistant."
+    other = current(page).chat
+    page.close_chat(other.id)
+    assert other.id not in conversations
