@@ -235,7 +235,12 @@ class ChatPage(QWidget):
         self.open_conversation(conversation.id)
 
     def _on_settings_asked(self) -> None:
-        self._show_panel(self.panel.isHidden())
+        view = self.sender()
+        assert isinstance(view, ChatView)
+        is_other = view is not self.tabs.current  # a tile beside the current one
+        if is_other:
+            self.tabs.select(view.chat.id)
+        self._show_panel(is_other or self.panel.isHidden())
 
     def _show_panel(self, on: bool) -> None:
         self.panel.setVisible(on)

@@ -4,7 +4,15 @@ import math
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QIcon, QPainter, QPalette, QPixmap, QShowEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QTabBar, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QGridLayout,
+    QHBoxLayout,
+    QTabBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.chat.chat_view import ChatView
 from app.language import tr
@@ -20,6 +28,8 @@ TITLE = 26  # characters of a title on a tab
 
 class ChatTabs(QWidget):
     """Shows one view, or as tiles the current one and those next to it.
+
+    A tile that has the focus is the current one.
 
     A dot on a tab says that its reply streams; a ring, that it has ended unseen.
 
@@ -39,6 +49,9 @@ class ChatTabs(QWidget):
         self._views: dict[str, ChatView] = {}
         self._streaming: set[str] = set()
         self._unseen: set[str] = set()
+        self._first_tile = 0
+        self._is_focused = False  # the view that becomes current, perhaps not at its composer
+        self._is_arranging = False  # then the focus goes anywhere, which means nothing
         self.bar = QTabBar()
         self.bar.setDocumentMode(True)
         self.bar.setExpanding(False)
@@ -79,6 +92,9 @@ class ChatTabs(QWidget):
         self.new_button.clicked.connect(self.new_asked)
         self.tile_button.toggled.connect(lambda _: self._arrange())
         theme.changed.connect(self._on_theme_changed)
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.focusChanged.connect(self._on_focus_changed)
         self._on_theme_changed()
 
     @property
@@ -123,8 +139,10 @@ class ChatTabs(QWidget):
         view = self._views.pop(conversation_id)
         self._streaming.discard(conversation_id)
         self._unseen.discard(conversation_id)
+        self._is_arranging = True
         self._grid.removeWidget(view)
         view.hide()
+        self._is_arranging = False
         view.end()
         view.deleteLater()
         self.bar.removeTab(self.ids.index(conversation_id))
@@ -170,13 +188,26 @@ class ChatTabs(QWidget):
         self._arrange()
         self.current_changed.emit(self.id_at(index))
 
+    def _on_focus_changed(self, _: QWidget | None, now: QWidget | None) -> None:
+        if now is None or self._is_arranging:
+            return
+        for conversation_id, view in self._views.items():
+            if view is not self.current and view.isAncestorOf(now):
+                self._is_focused = True
+                self.bar.setCurrentIndex(self.ids.index(conversation_id))
+                self._is_focused = False
+                return
+
     def _arrange(self) -> None:
         ids = self.ids
         current = self.bar.currentIndex()
         shown = ids[current : current + 1] if current >= 0 else []
         if self.tile_button.isChecked() and shown:
-            first = max(0, min(current, len(ids) - MOST_TILES))
-            shown = ids[first : first + MOST_TILES]
+            if not 0 <= current - self._first_tile < MOST_TILES:  # else tiles stay where they are
+                self._first_tile = current
+            self._first_tile = max(0, min(self._first_tile, len(ids) - MOST_TILES))
+            shown = ids[self._first_tile : self._first_tile + MOST_TILES]
+        self._is_arranging = True
         for conversation_id, view in self._views.items():
             if conversation_id not in shown:
                 self._grid.removeWidget(view)
@@ -190,9 +221,14 @@ class ChatTabs(QWidget):
         for n in range(_TILES_A_SIDE):  # all as wide and as high, whatever their titles
             self._grid.setColumnStretch(n, int(n < columns))
             self._grid.setRowStretch(n, int(n * columns < len(shown)))
+        self._is_arranging = False
         self._see()
-        if current_view := self.current:
-            current_view.composer.field.setFocus()
+        if not self._is_focused:
+            self._focus()
+
+    def _focus(self) -> None:
+        if view := self.current:
+            view.composer.field.setFocus()
 
     def _see(self) -> None:
         """What is shown has been seen."""
@@ -205,6 +241,7 @@ class ChatTabs(QWidget):
         """The chats are looked at again, after another page or the settings."""
         super().showEvent(event)
         self._see()
+        self._focus()
 
     def _on_theme_changed(self) -> None:
         palette = self._area.palette()

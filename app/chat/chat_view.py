@@ -391,7 +391,6 @@ class ChatView(QFrame):
         """Catch up with what came while it was hidden."""
         self._catch_up()
         self.composer.set_streaming(self.chat.is_streaming)
-        self.composer.field.setFocus()
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802, Qt's name
         """A draft is not left unsaved."""
