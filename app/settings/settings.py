@@ -1,6 +1,7 @@
 """Settings: the values of all options, kept in one file."""
 
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,12 @@ class Settings(QObject):
         loaded = settings_file.load(path)
         self._unknown = {k: v for k, v in loaded.values.items() if k not in options.BY_NAME}
         self._values = options.defaults()
-        notices = [*loaded.notices, *self._take(loaded.values)]
-        self.notices = tuple(notices)
+        wrong = self._take(loaded.values)
         self._keep_as = loaded.keep_as
+        if wrong and self._keep_as is None:  # what somebody has written is not lost for a slip
+            self._keep_as = settings_file.beside(path, "with-errors")
+            wrong = [f"{each} The file will be kept as {self._keep_as.name}." for each in wrong]
+        self.notices = (*loaded.notices, *wrong)
         self._saving: threading.Thread | None = None
         self._unsaved = False  # set when a save failed, by its thread
         self._timer = QTimer(self, singleShot=True, interval=SAVE_AFTER_MS)
@@ -165,12 +169,24 @@ class Settings(QObject):
             try:
                 self._values[name] = _checked(name, values[name])
             except OptionError as error:
-                wrong.append(f"{error}. Its default is used.")
+                used = "Its default is used"
+                if name == "presets":
+                    self._values[name], used = _sound_presets(values[name]), "The others are used"
+                wrong.append(f"{error}. {used}.")
         return sorted(wrong)
 
 
 def _checked(name: str, value: object) -> Any:
     return _user_presets(value) if name == "presets" else options.BY_NAME[name].checked(value)
+
+
+def _sound_presets(value: object) -> tuple[SamplingPreset, ...]:
+    """Those of a list that can be; of two with the same name the first."""
+    sound: tuple[SamplingPreset, ...] = ()
+    for each in value if isinstance(value, list) else ():
+        with suppress(OptionError):
+            sound = _user_presets((*sound, each))
+    return sound
 
 
 def _user_presets(value: object) -> tuple[SamplingPreset, ...]:

@@ -35,12 +35,12 @@ def load(path: Path) -> Loaded:
         reason = error.strerror or str(error)
         return Loaded(
             notices=(f"The settings in {path} cannot be read ({reason}): defaults are used.",),
-            keep_as=_beside(path, "unread"),
+            keep_as=beside(path, "unread"),
         )
     try:
         values = msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        kept = _beside(path, "damaged")
+        kept = beside(path, "damaged")
         return Loaded(
             notices=(
                 f"The settings in {path} are damaged ({error}): defaults are used. The file will"
@@ -52,7 +52,7 @@ def load(path: Path) -> Loaded:
     if version == VERSION:
         return Loaded(values=values)
     newer = isinstance(version, int) and VERSION < version < _END
-    kept = _beside(path, f"version-{version}" if newer else "unknown-version")
+    kept = beside(path, f"version-{version}" if newer else "unknown-version")
     return Loaded(
         values=values if newer else {},
         notices=(
@@ -74,7 +74,8 @@ def save(path: Path, values: dict[str, Any], keep_as: Path | None) -> None:
     write_atomically(path, msgspec.json.format(encoded) + b"\n")
 
 
-def _beside(path: Path, word: str) -> Path:
+def beside(path: Path, word: str) -> Path:
+    """A name that is free, for a file that is to be kept before it is written over."""
     candidate = path.with_name(f"{path.stem}.{word}{path.suffix}")
     n = 2
     while candidate.exists():

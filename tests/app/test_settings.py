@@ -123,6 +123,32 @@ def test_bad_values_in_the_file_are_told_and_defaulted_and_the_rest_is_used(
     assert any("Font size is 9999" in notice for notice in settings.notices)
 
 
+def test_a_preset_that_cannot_be_costs_no_other_one_and_is_kept_in_a_copy_of_the_file(
+    qtbot: QtBot, path: Path
+) -> None:
+    presets = [
+        {"name": "Mine", "params": {"temperature": 0.5}},
+        {"name": "Wrong", "params": {"temperature": -1}},
+        {"name": "Mine", "params": {}},
+        "none",
+        {"name": "Ours", "params": {}},
+    ]
+    write(path, version=1, presets=presets)
+    written = path.read_bytes()
+    settings = reopened(path)
+    assert [each.name for each in settings.get("presets")[-2:]] == ["Mine", "Ours"]
+    assert settings.preset("Mine").params.temperature == 0.5
+    (notice,) = settings.notices
+    settings.set("theme", "dark")
+    settings.close()
+    kept = path.with_name("settings.with-errors.json")
+    assert kept.read_bytes() == written
+    assert kept.name in notice
+    again = reopened(path)
+    assert again.notices == ()
+    assert [each.name for each in again.get("presets")[-2:]] == ["Mine", "Ours"]
+
+
 @pytest.mark.parametrize("name", ["font_size", "cache_fraction", "context", "keep_runs_bytes"])
 @pytest.mark.parametrize("value", [10**400, -(10**400)], ids=["huge", "minus huge"])
 def test_a_number_that_no_computer_counts_to_is_told_and_defaulted(
