@@ -39,6 +39,7 @@ from app.widgets.banner import Banner
 from app.widgets.labels import ElidedLabel, set_kind
 from engine.engine_state import EngineState
 
+_LEAST = 80  # pixels of a transcript, less than an empty chat: four fit in any window
 _MENU = (
     ("copy", "Copy message"),
     ("edit", "Edit and send again"),
@@ -216,6 +217,7 @@ class ChatView(QFrame):
 
     def _show_page(self) -> None:
         self._stack.setCurrentWidget(self.transcript if self.chat.messages else self._empty)
+        self._stack.setMinimumHeight(_LEAST if self.chat.messages else 0)
 
     def _on_path_changed(self) -> None:
         self.room.hide()  # it is about a question at the end of what was shown

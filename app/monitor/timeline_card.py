@@ -52,7 +52,7 @@ class TimelineCard(Card):
         self.body.setContentsMargins(SPACE_M, SPACE_S, SPACE_M, SPACE_S)
         self.body.setSpacing(SPACE_XS)
         head = QHBoxLayout()
-        head.setSpacing(SPACE_XS)
+        head.setSpacing(2)  # so that all buttons have room in the narrowest dock
         head.addWidget(Title(theme, tr("Steps"), tr("What the device and the disk do.")))
         head.addSpacing(SPACE_XS)
         head.addWidget(self.state, alignment=Qt.AlignmentFlag.AlignVCenter)

@@ -110,6 +110,7 @@ class PresetsEditor(Card):
         left.addLayout(buttons)
         form = QFormLayout()
         form.setVerticalSpacing(SPACE_S)
+        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         form.setHorizontalSpacing(SPACE_L)
         form.addRow(tr("Name"), self.name)
         for field in _FIELDS:

@@ -12,6 +12,7 @@ from app.widgets.card import Card
 from app.widgets.labels import label
 
 # Which of the two sends is a setting.
+_MOST_CHIPS = 3  # of more, which are a row, the first and the last are shown
 _SWAPPED = {"Send": "Ctrl+Return", "New line": "Return Shift+Return"}
 
 
@@ -53,7 +54,13 @@ def _chips(keys: str) -> QHBoxLayout:
     row = QHBoxLayout()
     row.setSpacing(SPACE_XS)
     row.addStretch()
-    for each in keys.split(" "):
+    each_key = keys.split(" ")
+    if len(each_key) > _MOST_CHIPS:
+        each_key = [each_key[0], "", each_key[-1]]
+    for each in each_key:
+        if not each:
+            row.addWidget(label("–", "small"))
+            continue
         native = QKeySequence(each).toString(QKeySequence.SequenceFormat.NativeText)
         # Unaligned, they would be as high as a text beside them that takes two lines.
         row.addWidget(label(native, "chip"), alignment=Qt.AlignmentFlag.AlignVCenter)

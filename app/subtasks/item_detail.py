@@ -1,7 +1,7 @@
 """ItemDetail: one item, its reply as it is written, and what can be done with it."""
 
 from PySide6.QtCore import QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QIcon, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from app.chat.row import Live
@@ -11,8 +11,11 @@ from app.subtasks.task_run import TaskRun
 from app.subtasks.words import state_word
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XS, Theme
 from app.widgets.card import line
+from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import ElidedLabel, label
+
+_WIDE = 360  # pixels, from which on all buttons leave room for a title
 
 
 class ItemDetail(QWidget):
@@ -28,12 +31,15 @@ class ItemDetail(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None):
         super().__init__(parent)
+        self._theme = theme
         self._run: TaskRun | None = None
         self._place = -1
         self._shown: str | None = None  # the message in the view
         self.title = ElidedLabel("", "heading")
         self.about = ElidedLabel("", "small")
         self.open_button = QPushButton(tr("Open as chat"))
+        self.open_button.setToolTip(tr("Open as chat"))
+        self.open_button.setAccessibleName(tr("Open as chat"))
         self.again_button = IconButton(theme, "retry", tr("Run this item again"))
         self.stop_button = IconButton(theme, "stop", tr("Stop this item"))
         self.copy_button = IconButton(theme, "copy", tr("Copy the result"))
@@ -41,6 +47,7 @@ class ItemDetail(QWidget):
         self.view.rows.is_busy = True  # offers nothing that would change the chat
         self.empty = label(role="muted", wrap=True)
         self._lay_out()
+        theme.changed.connect(self._fit_button)
         self.open_button.clicked.connect(self._on_opened)
         self.again_button.clicked.connect(self._on_again)
         self.stop_button.clicked.connect(self._on_stopped)
@@ -66,6 +73,7 @@ class ItemDetail(QWidget):
         words.setSpacing(SPACE_XS)
         words.addWidget(self.title)
         words.addWidget(self.about)
+        follow_font(self.title, lambda: self.title.setMinimumWidth(scaled(self.title, 96)))
         row = QHBoxLayout()
         row.setContentsMargins(SPACE_L, SPACE_M, SPACE_M, SPACE_M)
         row.setSpacing(SPACE_XS)
@@ -87,6 +95,16 @@ class ItemDetail(QWidget):
         column.addLayout(row)
         column.addWidget(line())
         column.addWidget(self.stack, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
+        """The button's words leave room for the title."""
+        super().resizeEvent(event)
+        self._fit_button()
+
+    def _fit_button(self) -> None:
+        wide = self.width() >= scaled(self, _WIDE)
+        self.open_button.setText(tr("Open as chat") if wide else "")
+        self.open_button.setIcon(QIcon() if wide else self._theme.icon("chat"))
 
     def _update(self) -> None:
         run, place = self._run, self._place

@@ -1,7 +1,7 @@
 """TaskForm: what is to be done, for which items, and how."""
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -33,6 +33,7 @@ from app.widgets.labels import ElidedLabel, label, set_kind, set_role
 from engine.options import MAX_REQUESTS
 
 COLUMN = 760
+_WIDE = 720  # pixels, from which on all choices have room in a row
 _TASK_LINES = 4
 _FEW_ITEMS, _MANY_ITEMS = 6, 24  # lines of the list
 
@@ -69,7 +70,8 @@ class TaskForm(QWidget):
         self.import_button = QPushButton(tr("Import…"))
         self.system_button = QPushButton(tr("Add a system prompt"))
         self.run_button = QPushButton()
-        self.n_items = label(role="muted")
+        self.n_items = ElidedLabel(role="muted")
+        self.n_items.setMinimumWidth(1)  # the button that runs them says it too
         self.notice = label(role="muted", wrap=True)
         self.example = ElidedLabel("", "small")
         self._fill()
@@ -181,8 +183,16 @@ class TaskForm(QWidget):
         row.addWidget(self.import_button)
         return row
 
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
+        """Where there is little room, the last choice goes below the others."""
+        super().resizeEvent(event)
+        place = (1, 2, 1, 1) if self.width() >= scaled(self, _WIDE) else (2, 0, 1, 3)
+        if self._grid.getItemPosition(self._grid.indexOf(self.summarise)) != place:
+            self._grid.removeWidget(self.summarise)
+            self._grid.addWidget(self.summarise, *place)
+
     def _choices(self) -> QGridLayout:
-        grid = QGridLayout()
+        self._grid = grid = QGridLayout()
         grid.setHorizontalSpacing(SPACE_XL)
         grid.setVerticalSpacing(SPACE_XS)
         for column, (text, widget) in enumerate(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.data.task import Task
@@ -121,11 +121,58 @@ def test_beside_the_open_monitor_in_a_small_window_the_settings_of_a_chat_take_i
     qtbot.waitUntil(lambda: view.isVisible() and panel.width() == panel.usual_width)
 
 
+def _sideways(widget: QWidget) -> list[QScrollArea]:
+    areas = [area for area in widget.findChildren(QScrollArea) if area.isVisible()]
+    return [area for area in areas if area.horizontalScrollBar().maximum() > 0]
+
+
 def _wait_until_laid_out(window: MainWindow, qtbot: QtBot) -> None:
     for _ in range(40):
         qtbot.wait(30)
         if not cut_widgets(window):
             return
+
+
+def test_no_page_scrolls_sideways_in_the_smallest_window(window: MainWindow, qtbot: QtBot) -> None:
+    window.resize(860, 560)
+    window.show_page("subtasks")
+    window.pages.subtasks.start_new()
+    window.pages.subtasks.form.items.set_items(["Bergen", "Oslo"])
+    sections = list(window.pages.get("settings").sections)  # type: ignore[attr-defined]
+    for name in (*PAGES, *sections):
+        window.show_page(name if name in PAGES else "settings")
+        if name in sections:
+            window.pages.get("settings").show_section(name)  # type: ignore[attr-defined]
+        _wait_until_laid_out(window, qtbot)
+        assert not _sideways(window), name
+    window.show_page("chats")
+    window.show_dock(True)
+    _wait_until_laid_out(window, qtbot)
+    assert not _sideways(window.area.dock)
+
+
+def test_the_title_of_an_item_can_be_read_in_the_smallest_window(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    window.resize(860, 560)
+    window.show_page("subtasks")
+    detail = window.pages.subtasks.view.detail
+    qtbot.waitUntil(lambda: detail.title.text() == "Bergen")
+    _wait_until_laid_out(window, qtbot)
+    assert detail.title.width() >= detail.title.sizeHint().width()
+
+
+def test_four_chats_side_by_side_have_room_in_the_smallest_window(
+    window: MainWindow, qtbot: QtBot, conversations: "Conversations"
+) -> None:
+    window.resize(860, 560)
+    for n in range(4):
+        chat = conversations.create(title=f"Chat {n}")
+        conversations.add_message(chat.id, "user", "What is it?")
+        window.open_conversation(chat.id)
+    window.pages.chats.tabs.tile_button.setChecked(True)
+    _wait_until_laid_out(window, qtbot)
+    assert (window.width(), window.height()) == (860, 560)
 
 
 def test_the_page_does_not_jump_while_a_model_loads(
