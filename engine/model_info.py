@@ -7,6 +7,8 @@ import msgspec
 from engine import native
 from engine.recommended_sampling import RecommendedSampling, recommended_sampling
 
+_MOST_TITLE = 200  # characters
+
 
 class ModelPart(msgspec.Struct, frozen=True):
     """One file of a model; split models have several."""
@@ -50,8 +52,9 @@ class ModelInfo(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The model's own name, or the file's."""
-        return self.name.strip() or Path(self.path).stem
+        """The model's own name, or the file's: one line, as far as anybody reads."""
+        title = " ".join(self.name.split()) or Path(self.path).stem
+        return title if len(title) <= _MOST_TITLE else title[:_MOST_TITLE] + "…"
 
     @property
     def file_bytes(self) -> int:

@@ -19,6 +19,7 @@ from app.models.shards import check_files, is_folder, is_link
 from app.settings.settings import Settings
 from app.widgets.ask import ask
 from app.widgets.ask_file import ask_files
+from app.widgets.short import short
 from engine import sizes
 from engine.errors import EngineError
 from engine.model_info import ModelInfo
@@ -61,7 +62,7 @@ class ModelActions(Loading):
         self.removed.emit(
             tr(
                 "{title} is no longer in the list. Its files are where they were.",
-                title=model.title,
+                title=short(model.title),
             ),
             lambda: self._library.restore(model),
         )
@@ -71,7 +72,7 @@ class ModelActions(Loading):
         ask_files(
             self._window,
             self._settings,
-            tr("Where is {title}?", title=model.title),
+            tr("Where is {title}?", title=short(model.title)),
             lambda paths: self.locate_at(model.id, paths[0]),
             place="models",
             name_filter=GGUF_FILTER,
@@ -116,7 +117,7 @@ class ModelActions(Loading):
             return
         ask(
             self._window,
-            tr("Delete the expert pack of {title}?", title=model.title),
+            tr("Delete the expert pack of {title}?", title=short(model.title)),
             tr(
                 "This frees {size}. The model itself stays, and the pack can be built again.",
                 size=sizes.show(pack.n_bytes),
@@ -138,7 +139,7 @@ class ModelActions(Loading):
         pack_too = tr("Also delete its expert pack, {size}", size=sizes.show(pack.n_bytes))
         ask(
             self._window,
-            tr("Delete {title}?", title=model.title),
+            tr("Delete {title}?", title=short(model.title)),
             f"{what} {_what_that_frees(files)}",
             tr("Move to trash"),
             lambda with_pack: self._trash(model, Path(pack.path) if with_pack else None),

@@ -8,6 +8,7 @@ from app.models.adding import Adding, Problem, Report
 from app.models.known_model import KnownModel
 from app.theme.theme import Theme
 from app.widgets.progress_row import ProgressRow
+from app.widgets.short import short
 
 _SHOWN = 4  # problems that are told one by one
 
@@ -56,7 +57,11 @@ def summary(report: Report) -> tuple[str, str, str]:
     """
     lines = [_line(problem) for problem in report.problems]
     lines += [
-        tr("{path} has the same content as {title}, which is in the list.", path=path, title=title)
+        tr(
+            "{path} has the same content as {title}, which is in the list.",
+            path=path,
+            title=short(title),
+        )
         for path, title in report.copies
     ]
     lines += [_line(each) for each in report.skipped]
@@ -66,7 +71,7 @@ def summary(report: Report) -> tuple[str, str, str]:
     if n := len(report.added):
         parts.append(tr("1 model added") if n == 1 else tr("{n} models added", n=n))
     if n := len(report.known):
-        name = report.known[0].title
+        name = short(report.known[0].title)
         parts.append(
             tr("{title} was in the list already", title=name)
             if n == 1

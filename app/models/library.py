@@ -14,6 +14,7 @@ from app.models import library_file
 from app.models.choices import ModelChoices
 from app.models.known_model import KnownModel, known_model
 from app.models.model_state import ModelState, state_of
+from app.widgets.short import short
 from engine.errors import EngineError
 from engine.model_info import ModelInfo
 from engine.pack import pack_path
@@ -114,7 +115,7 @@ class ModelLibrary(QObject):
         old = self._models[id]
         if old.info.fingerprint != info.fingerprint:
             raise OtherModelError(
-                tr("{path} is another model than {title}", path=info.path, title=old.title),
+                tr("{path} is another model than {title}", path=info.path, title=short(old.title)),
                 tr("Add it as a model of its own."),
             )
         return self.reread(id, info)

@@ -11,6 +11,7 @@ from app.models.fit import Fit
 from app.models.known_model import KnownModel
 from app.settings.settings import Settings
 from app.widgets.ask import ask
+from app.widgets.short import short
 from engine.engine_info import EngineStats
 
 
@@ -54,7 +55,7 @@ class Loading(QObject):
         over = bool(fit and fit.verdict == "over")
         ask(
             self._window,
-            tr("Load {title}?", title=model.title),
+            tr("Load {title}?", title=short(model.title)),
             "\n\n".join(reasons),
             tr("Load anyway") if over else tr("Load"),
             lambda _: self._load(model),

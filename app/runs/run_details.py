@@ -20,6 +20,7 @@ from app.runs.run_table import duration_text, started_text, state_text
 from app.runs.timeline_tab import TimelineTab
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
 from app.widgets.labels import ElidedLabel, label, set_role
+from app.widgets.short import short
 from engine import sizes
 from engine.metrics import Steps
 
@@ -115,7 +116,7 @@ class RunDetails(QWidget):
             return
         steps = self._index.steps(run.name)
         if steps is not None and not len(steps):
-            self._say(tr("{title} took no step in this run.", title=run.title))
+            self._say(tr("{title} took no step in this run.", title=short(run.title)))
             return
         self._stack.setCurrentIndex(1)
         self.title.setText(run.title)

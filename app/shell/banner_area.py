@@ -8,6 +8,7 @@ from app.engine_service import EngineService
 from app.language import tr
 from app.theme.theme import SPACE_M, SPACE_S, Theme
 from app.widgets.banner import Banner
+from app.widgets.short import short
 from engine.engine_state import EngineState
 
 MOST_NOTICES = 2  # shown at once; a newer one pushes the oldest out
@@ -73,13 +74,15 @@ class BannerArea(QWidget):
         if state.phase != "failed":
             self.failure.hide()
             return
-        title = tr("{title} could not be loaded", title=state.model.title if state.model else "?")
+        name = state.model.title if state.model else "?"
+        title = tr("{title} could not be loaded", title=short(name))
         self.failure.tell(
             tr("The engine stopped") if state.crashed else title,
             " ".join(part for part in (state.reason, state.hint) if part),
             kind="danger",
             action=tr("Restart") if state.crashed else tr("Try again"),
             on_action=self._service.restart,
+            name="" if state.crashed else name,
         )
 
     def _fit(self) -> None:

@@ -54,7 +54,7 @@ class ModelChooser(QFrame):
         self.button.setAccessibleName(tr("Choose a model"))
         self.button.setToolTip(tr("Choose a model  (Ctrl+L)"))
         self.picture = QLabel()
-        self.title = ElidedLabel()
+        self.title = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
         self.detail = ElidedLabel(role="small")
         self.arrow = QLabel()
         self.bar = ShareBar()

@@ -34,7 +34,7 @@ class StatusStrip(QFrame):
         self._theme = theme
         self._figures = StatusFigures()
         self.dot = QLabel()
-        self.phase = ElidedLabel()
+        self.phase = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
         self.bar = ShareBar()
         self.speed = _Figure(tr("Tokens that all replies together get in a second"))
         self.hits = _Figure(tr("Share of the needed experts that were in the cache"))

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.language import tr
 from app.theme.theme import SPACE_M, SPACE_S, Theme
+from app.widgets.font_sizes import scaled
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import label, set_kind
+from app.widgets.plain import plain
 
+_MOST_ACTION = 190  # pixels, for the words on the button
 _ICONS = {"danger": "error", "warning": "warning", "info": "info"}
 _ROLES = {"danger": "danger", "warning": "warning", "info": "accent"}
 
@@ -65,14 +68,19 @@ class Banner(QFrame):
         kind: str = "info",
         action: str = "",
         on_action: Callable[[], object] | None = None,
+        name: str = "",
     ) -> None:
-        """Show it; kind is info, warning or danger."""
+        """Show it; kind is info, warning or danger. `name` is whole what the title has short."""
         self._kind, self._action = kind, on_action
         set_kind(self, kind)
         self.title.setText(title)
+        self.title.setToolTip(plain(name) if name and name not in title else "")
         self.text.setText(text)
         self.text.setVisible(bool(text))
-        self.button.setText(action)
+        room = scaled(self.button, _MOST_ACTION)
+        shown = self.button.fontMetrics().elidedText(action, Qt.TextElideMode.ElideMiddle, room)
+        self.button.setText(shown.replace("&", "&&"))  # else it would underline what follows
+        self.button.setToolTip(plain(action) if shown != action else "")
         self.button.setVisible(bool(action))
         self._on_theme_changed()
         self.show()
