@@ -1,10 +1,11 @@
 """The statements of conversations and messages, and their rows as values."""
 
-from typing import Any
+from contextlib import suppress
+from typing import Any, get_args
 
 import msgspec
 
-from app.data.conversation import Conversation, Message
+from app.data.conversation import Conversation, Kind, Message, MessageState
 from app.reply_result import ReplyResult
 
 _FIELDS = (
@@ -27,6 +28,9 @@ CHANGE_MESSAGE = "UPDATE message SET state = ?, result = ?, text = ? WHERE id = 
 REMOVE_MESSAGE = "DELETE FROM message WHERE id = ?"
 STOP_STREAMING = "UPDATE message SET state = 'stopped' WHERE state = 'streaming'"
 
+_ROLES = ("user", "assistant")
+_ENDED = frozenset(get_args(MessageState)) - {"streaming"}
+
 
 def conversation_row(conversation: Conversation) -> tuple[object, ...]:
     """Its fields for UPDATE; with its id in front for INSERT."""
@@ -36,30 +40,36 @@ def conversation_row(conversation: Conversation) -> tuple[object, ...]:
 def conversation_of(row: tuple[Any, ...]) -> tuple[Conversation, bool]:
     """A row of ALL as a value, and whether it has been removed.
 
+    A letter that a disk has changed costs no chat: a kind that there is none of is a chat's.
+
     Raises:
         msgspec.ValidationError: Something in it makes no sense.
     """
     id_, *values, removed = row
     fields = {"id": id_, **dict(zip(_FIELDS, values, strict=True))}
+    if fields["kind"] not in get_args(Kind):
+        fields["kind"] = "chat"
     return msgspec.convert(fields, Conversation), bool(removed)
 
 
 def message_of(conversation: str, row: tuple[Any, ...]) -> Message:
     """A row of MESSAGES as a value; whoever was streaming into it is gone.
 
-    Raises:
-        msgspec.DecodeError: Its result makes no sense.
+    What makes no sense beside its text is left at what is likeliest.
     """
     id_, parent, role, text, state, created, result = row
+    known: ReplyResult | None = None
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, TypeError):
+        known = msgspec.json.decode(result, type=ReplyResult)
     return Message(
         id=id_,
         conversation=conversation,
         parent=parent,
-        role=role,
+        role=role if role in _ROLES else "user" if result is None else "assistant",
         text=text,
-        state="stopped" if state == "streaming" else state,
+        state=state if state in _ENDED else "stopped",
         created=created,
-        result=None if result is None else msgspec.json.decode(result, type=ReplyResult),
+        result=known,
     )
 
 

@@ -1,6 +1,7 @@
 """The page under strain: chats that cannot be read, and more text than a person writes."""
 
 import time
+from collections.abc import Callable
 
 import msgspec
 import pytest
@@ -9,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from app.chat.chat_page import ChatPage
 from app.data.conversations import Conversations
 from app.engine_service import EngineService
+from app.reply_result import ReplyResult
 from app.settings.settings import Settings
 from app.theme.theme import Theme
 from tests.helpers.chat_pages import current
@@ -63,4 +65,35 @@ def test_a_chat_with_a_time_beyond_every_calendar_is_listed(
     odd = conversations.create(title="Odd")
     conversations._replace(msgspec.structs.replace(odd, updated=seconds))
     conversations.create(title="Next")
+    assert page.list.model.row_of(odd.id) >= 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE conversation SET kind = 'chqt' WHERE title = 'Odd'",
+        "UPDATE message SET result = substr(result, 2) WHERE role = 'assistant'",
+        "UPDATE message SET result = '{\"reason\":\"stoq\"}' WHERE role = 'assistant'",
+        "UPDATE message SET state = 'donf'",
+        "UPDATE message SET role = 'assistanu' WHERE role = 'assistant'",
+    ],
+)
+def test_a_letter_that_a_disk_has_changed_costs_no_chat(
+    make_chat_page: Callable[[], ChatPage], conversations: Conversations, change: str
+) -> None:
+    odd = conversations.create(title="Odd")
+    conversations.add_message(odd.id, "user", "Well?")
+    result = ReplyResult(reason="stop", n_tokens=3)
+    conversations.add_message(odd.id, "assistant", "Very well.", result=result)
+    conversations.store.write(change, ())
+    conversations.flush()
+    conversations._conversations.clear()
+    conversations._forget(odd.id)
+    conversations._read()  # as after another start
+    page = make_chat_page()
+    page.open_conversation(odd.id)
+    assert [(turn.role, turn.content) for turn in current(page).chat.turns()] == [
+        ("user", "Well?"),
+        ("assistant", "Very well."),
+    ]
     assert page.list.model.row_of(odd.id) >= 0
