@@ -18,6 +18,7 @@ from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
 from app.models.packing import Packing
 from app.widgets.plain import plain
+from app.widgets.short import short
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -67,7 +68,8 @@ class ModelListModel(QAbstractListModel):
         if role == BADGE_ROLE:
             return badge
         if role == Qt.ItemDataRole.ToolTipRole:
-            return plain(str(model.path))
+            is_long = short(model.title) != model.title
+            return plain(f"{model.title}\n{model.path}" if is_long else str(model.path))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             parts = [model.title, words.family_line(model), badge.text if badge else ""]
             return ", ".join(part for part in parts if part)

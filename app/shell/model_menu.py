@@ -34,7 +34,9 @@ from app.shell.model_opener import ModelOpener
 from app.theme.theme import SPACE_M, SPACE_S, SPACE_XS, Theme
 from app.widgets.card import line
 from app.widgets.labels import label, set_kind
+from app.widgets.plain import plain
 from app.widgets.search_field import SearchField
+from app.widgets.short import short
 from engine.demo_model import is_demo_model
 
 MANY = 7  # models from which on a search field helps
@@ -195,6 +197,7 @@ class ModelMenu(QFrame):
             item = QListWidgetItem(model.title)
             item.setData(Qt.ItemDataRole.UserRole, model.id)
             item.setData(_DETAIL, family_line(model))
+            item.setToolTip(plain(model.title) if short(model.title) != model.title else "")
             said = badge(model, self._library.state(model.id), self._service.state, None)
             item.setData(_BADGE, (said.text, said.role) if said else None)
             if not model.info.supported or self._library.state(model.id).missing:

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.engine_service import EngineService
 from app.models.add_bar import summary
 from app.models.adding import Report
 from app.models.known_model import known_model
+from app.shell.model_menu import ModelMenu
 from app.theme.theme import Theme
 from app.widgets.banner import Banner
 from app.widgets.labels import ElidedLabel
@@ -62,6 +64,28 @@ def test_what_adding_told_is_readable() -> None:
     known = known_model("m", 0.0, msgspec.structs.replace(model_info(Path("/m")), name=NAME))
     title, _, _ = summary(Report(known=(known,)))
     assert title == f"{short(NAME)} was in the list already"
+
+
+def test_lists_of_models_have_a_long_name_whole_in_the_tool_tip(
+    qtbot: QtBot,
+    service: EngineService,
+    conversations: "Conversations",
+    library: "ModelLibrary",
+    settings: "Settings",
+) -> None:
+    for name in (NAME, "A"):
+        library.add(msgspec.structs.replace(model_info(Path(f"/{name}")), name=name))
+    window = MainWindow(service, conversations, library, settings, Theme("light"))
+    qtbot.addWidget(window)
+    window.show()
+    tip = Qt.ItemDataRole.ToolTipRole
+    rows = window.pages.models._list_model
+    assert {rows.index(row).data(tip) for row in range(2)} == {f"{NAME}\n/{NAME}", "/A"}
+    window.header.chooser.open_menu()
+    menu = window.findChild(ModelMenu)
+    assert menu is not None
+    assert {menu.list.item(row).data(tip) for row in range(2)} == {NAME, ""}
+    menu.close()
 
 
 @pytest.mark.parametrize("phase", ["starting", "loading", "ready", "failed"])
