@@ -323,7 +323,7 @@ def test_damaged_rows_cost_what_they_hold_and_the_rest_is_shown(
         ("UPDATE task SET created = 1e300 WHERE id = ?", bern.task.id),
         ("UPDATE task_item SET state = 'dome' WHERE id = ?", rome.items[1].id),
         ("UPDATE task_item SET place = 9 WHERE id = ?", rome.items[0].id),
-        ("UPDATE message SET result = '{' WHERE id = ?", rome.items[2].reply),
+        ("UPDATE message SET parent = id WHERE id = ?", rome.items[2].reply),
     ):
         conversations.store.write(sql, (value,))
     conversations.flush()
