@@ -38,12 +38,7 @@ class ItemsEdit(QPlainTextEdit):
 
     def set_items(self, items: list[str]) -> None:
         """Replace all; can be undone."""
-        cursor = QTextCursor(self.document())
-        cursor.beginEditBlock()
-        cursor.select(QTextCursor.SelectionType.Document)
-        cursor.insertText("\n".join(items))
-        cursor.endEditBlock()
-        self.setTextCursor(cursor)
+        set_text(self, "\n".join(items))
 
     def read_file(self, path: Path) -> None:
         """Add the items of a file."""
@@ -81,3 +76,13 @@ class ItemsEdit(QPlainTextEdit):
         cursor.insertText(before + "\n".join(items_of_paste(text)) + "\n")
         self.setTextCursor(cursor)
         self.ensureCursorVisible()
+
+
+def set_text(field: QPlainTextEdit, text: str) -> None:
+    """Replace all; can be undone."""
+    cursor = QTextCursor(field.document())
+    cursor.beginEditBlock()
+    cursor.select(QTextCursor.SelectionType.Document)
+    cursor.insertText(text)
+    cursor.endEditBlock()
+    field.setTextCursor(cursor)

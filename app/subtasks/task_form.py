@@ -23,7 +23,7 @@ from app.language import tr
 from app.settings.settings import Settings
 from app.subtasks import prompt
 from app.subtasks.item_lists import MOST_ITEMS
-from app.subtasks.items_edit import ItemsEdit
+from app.subtasks.items_edit import ItemsEdit, set_text
 from app.subtasks.splitter import Splitter
 from app.theme.theme import SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, Theme
 from app.widgets.ask_file import ask_files
@@ -94,12 +94,12 @@ class TaskForm(QWidget):
         )
 
     def start_from(self, task: Task | None, items: list[str]) -> None:
-        """Fill the form with an earlier task, or empty it."""
+        """Fill the form with an earlier task, or empty it; Ctrl+Z brings back what was there."""
         self._splitter.stop()
         self._end_split("")
-        self.task.setPlainText(task.prompt if task else "")
+        set_text(self.task, task.prompt if task else "")
         self.items.set_items(items)
-        self.system.setPlainText(task.system_prompt if task else "")
+        set_text(self.system, task.system_prompt if task else "")
         self.system.setVisible(bool(task and task.system_prompt))
         self.system_button.setVisible(not self.system.isVisibleTo(self))
         name = task.preset if task else str(self._settings.get("preset"))

@@ -145,3 +145,26 @@ def test_results_say_which_of_them_are_not_whole(
     assert rows.messages[1].text.endswith("many words many\n\n*Cut off at 3 tokens.*")
     page.view.export.copy()
     assert QGuiApplication.clipboard().text().count("*Cut off at 3 tokens.*") == 2
+
+
+def test_what_an_earlier_task_has_taken_the_place_of_in_the_form_can_be_brought_back(
+    service: EngineService,
+    conversations: Conversations,
+    settings: Settings,
+    theme: Theme,
+    qtbot: QtBot,
+) -> None:
+    page = SubtasksPage(service, conversations, settings, theme)
+    qtbot.addWidget(page)
+    earlier = Task(id="", title="", prompt="Tell me", system_prompt="Be brief.")
+    run = page.runs.create(earlier, ["Rome"])
+    form = page.form
+    page.start_new()
+    for field in (form.task, form.system, form.items):
+        field.insertPlainText("long thought about")
+    page.start_new(run)
+    fields = (form.task, form.system, form.items)
+    assert [field.toPlainText() for field in fields] == ["Tell me", "Be brief.", "Rome"]
+    for field in fields:
+        field.undo()
+    assert {field.toPlainText() for field in fields} == {"long thought about"}
