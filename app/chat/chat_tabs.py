@@ -67,7 +67,7 @@ class ChatTabs(QWidget):
         )
         self.bar.setAccessibleName(tr("Open chats"))
         self.new_button = IconButton(theme, "add", tr("New chat (Ctrl+T)"), size=16)
-        self.tile_button = IconButton(theme, "fit", tr("Up to four chats side by side"), size=16)
+        self.tile_button = IconButton(theme, "tiles", tr("Up to four chats side by side"), size=16)
         self.tile_button.setCheckable(True)
         self._area = QWidget()
         self._area.setAutoFillBackground(True)
