@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 from PySide6.QtCore import QSignalBlocker
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QDoubleSpinBox,
@@ -31,6 +32,7 @@ from app.widgets.toast import Toast
 from engine.errors import EngineError
 
 _DECIMALS = 2
+_WIDE = 640  # pixels, from which on names have room beside what they name
 
 
 class _Field(msgspec.Struct, frozen=True):
@@ -108,9 +110,8 @@ class PresetsEditor(Card):
         left = QVBoxLayout()
         left.addWidget(self.list, 1)
         left.addLayout(buttons)
-        form = QFormLayout()
+        self._form = form = QFormLayout()
         form.setVerticalSpacing(SPACE_S)
-        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         form.setHorizontalSpacing(SPACE_L)
         form.addRow(tr("Name"), self.name)
         for field in _FIELDS:
@@ -132,6 +133,17 @@ class PresetsEditor(Card):
         row.addLayout(left)
         row.addLayout(right, 1)
         self.body.addLayout(row)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
+        """Where there is little room, names stand above what they name."""
+        super().resizeEvent(event)
+        wide = self.width() >= scaled(self, _WIDE)
+        policy = QFormLayout.RowWrapPolicy
+        self._form.setRowWrapPolicy(policy.DontWrapRows if wide else policy.WrapAllRows)
+        for n in range(self._form.rowCount()):
+            name = self._form.itemAt(n, QFormLayout.ItemRole.LabelRole)
+            if name is not None and (words := name.widget()) is not None:
+                words.setMinimumHeight(self.name.sizeHint().height() if wide else 0)
 
     def _fit_sizes(self) -> None:
         self.list.setFixedWidth(scaled(self.list, 150))
