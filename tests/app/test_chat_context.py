@@ -201,10 +201,12 @@ def test_a_chat_deleted_while_its_summary_ends_asks_no_more(
 ) -> None:
     monkeypatch.setattr(fake_client, "cancel", lambda request: None)  # it comes too late
     old = fill(qtbot, page, conversations)
+    fake_client.held = True
     old.room.findChild(QPushButton, "summary").click()
     chat = current(page).chat
     qtbot.waitUntil(lambda: chat.reply is not None, timeout=5000)
     conversations.remove(chat.id)
+    fake_client.held = False
     qtbot.waitUntil(lambda: not fake_client.active, timeout=5000)
     qtbot.wait(100)
     assert len(fake_client.requests) == 1
