@@ -94,7 +94,7 @@ class CrashReports(QObject):
             text = self._text(what)[:MOST_CHARACTERS]
             # Names of files may be no Unicode.
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
-            self._prune()
+            self._prune(path)
         except OSError as error:
             print(f"runahead: no crash report: {error}", file=sys.stderr)
             return None
@@ -109,8 +109,9 @@ class CrashReports(QObject):
             f"{platform.platform()}\n\nLast messages of Qt:\n{messages}\n"
         )
 
-    def _prune(self) -> None:
-        reports = sorted(self.folder.glob("crash-*.txt"))
+    def _prune(self, newest: Path) -> None:
+        """`newest` stays, also where the clock was set back and its name is the oldest."""
+        reports = sorted(self.folder.glob("crash-*.txt"), key=lambda path: (path == newest, path))
         for path in reports[:-MOST_REPORTS]:
             path.unlink(missing_ok=True)
 

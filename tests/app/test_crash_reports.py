@@ -108,3 +108,12 @@ def test_the_next_run_finds_what_killed_the_last_one(qapp: object, tmp_path: Pat
     again.install()
     again.close()
     assert again.found_crash is None
+
+
+def test_a_report_is_kept_also_where_the_clock_was_set_back(reports: CrashReports) -> None:
+    for n in range(MOST_REPORTS):
+        (reports.folder / f"crash-2999-01-01-{n:06d}-1.txt").write_text("later")
+    path = reports.write("a bug of ours")
+    assert path is not None
+    assert "a bug of ours" in path.read_text()
+    assert len(texts(reports)) == MOST_REPORTS
