@@ -112,8 +112,9 @@ class ModelChooser(QFrame):
         loading = state.phase in ("starting", "loading")
         self.cancel_button.setVisible(loading)
         self.unload_button.setVisible(state.phase == "ready")
-        self.bar.setVisible(loading)
-        self.detail.setVisible(not loading)
+        goes, comes = (self.detail, self.bar) if loading else (self.bar, self.detail)
+        goes.hide()  # first, so that there are never three lines
+        comes.show()
         if loading:
             self.bar.show_share(state.done, state.total)
         title = state.model.title if state.model else ""

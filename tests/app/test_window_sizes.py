@@ -144,11 +144,11 @@ def test_no_page_scrolls_sideways_in_the_smallest_window(window: MainWindow, qtb
         if name in sections:
             window.pages.get("settings").show_section(name)  # type: ignore[attr-defined]
         _wait_until_laid_out(window, qtbot)
-        assert not _sideways(window), name
+        qtbot.waitUntil(lambda: not _sideways(window))
     window.show_page("chats")
     window.show_dock(True)
     _wait_until_laid_out(window, qtbot)
-    assert not _sideways(window.area.dock)
+    qtbot.waitUntil(lambda: not _sideways(window.area.dock))
 
 
 def test_the_title_of_an_item_can_be_read_in_the_smallest_window(
@@ -182,5 +182,6 @@ def test_the_page_does_not_jump_while_a_model_loads(
     fake_client.held = True
     service.load(Path("/models/a.gguf"), EngineOptions())
     qtbot.waitUntil(chooser.bar.isVisible)
-    qtbot.wait(50)
-    assert window.header.height() == height
+    for _ in range(8):
+        qtbot.wait(10)
+        assert window.header.height() == height
