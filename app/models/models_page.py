@@ -84,6 +84,8 @@ class ModelsPage(QWidget):
         self.details = ModelDetails(
             *(service, library, self.packing, self.inspections, self.model_actions, settings, theme)
         )
+        self.nothing = label(tr("No model is called that."), "muted", wrap=True)
+        self.beside = QStackedWidget()  # the details, or a blank that holds their place
         self.add_button = QPushButton(tr("Add model…"))
         self.folder_button = QPushButton(tr("Add folder…"))
         self.empty = EmptyState(
@@ -188,9 +190,13 @@ class ModelsPage(QWidget):
         column.setContentsMargins(SPACE_L, SPACE_S, SPACE_S, SPACE_S)
         column.setSpacing(SPACE_S)
         column.addLayout(tools)
+        column.addWidget(self.nothing)
         column.addWidget(self.list, 1)
         follow_font(side, lambda: side.setMinimumWidth(scaled(side, 260)))
-        split = SideSplitter(side, self.details, 300, room=460, turns=True)
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.beside.addWidget(self.details)
+        self.beside.addWidget(QWidget())
+        split = SideSplitter(side, self.beside, 300, room=460, turns=True)
         self.stack = QStackedWidget()
         self.stack.addWidget(self.empty)
         self.stack.addWidget(split)
@@ -242,11 +248,12 @@ class ModelsPage(QWidget):
     def _on_current_changed(self, current: QModelIndex) -> None:
         model = self._selected()
         self.details.show_model(model.id if model else "")
-        self.details.setVisible(model is not None)
+        self.beside.setCurrentIndex(0 if model else 1)
 
     def _on_rows_changed(self) -> None:
         self.stack.setCurrentIndex(1 if self._library.all() else 0)
         self.add_button.setVisible(bool(self._library.all()))
+        self.nothing.setVisible(not self._sorted.rowCount())
         if not self.list.currentIndex().isValid() and self._sorted.rowCount():
             self.list.setCurrentIndex(self._sorted.index(0, 0))
         self._on_current_changed(self.list.currentIndex())

@@ -238,7 +238,7 @@ class RunsPage(QWidget):
         self.progress.hide()
 
     def _connect(self) -> None:
-        self.search.searched.connect(self._sorted.search)
+        self.search.searched.connect(self._on_searched)
         self.table.selectionModel().selectionChanged.connect(self._on_selected)
         self.folder_button.clicked.connect(self.open_folder)
         self.delete_button.clicked.connect(self.ask_delete)
@@ -281,8 +281,15 @@ class RunsPage(QWidget):
             self.select(runs[0].name)
         self._on_selected()
 
+    def _on_searched(self, text: str) -> None:
+        self._sorted.search(text)
+        self._show_kept()
+
     def _show_kept(self) -> None:
         runs = self.index.all()
+        if runs and not self._sorted.rowCount():
+            self.kept.setText(tr("No run has these words."))
+            return
         self.kept.setText(
             tr(
                 "{runs}, {size}. The newest {most} are kept, up to {bytes}; older ones are"

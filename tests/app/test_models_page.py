@@ -371,6 +371,9 @@ def test_search_finds_by_name_type_and_path_and_order_can_be_chosen(
     assert _titles(page) == ["large", "small"]
     page._sorted.search("Q4_0 smal")
     assert _titles(page) == ["small"]
+    width = page.list.width()
+    page._sorted.search("huge")
+    assert page.nothing.isVisible() and page.list.width() == width
     page._sorted.search("")
     page._sorted.sort_by("Size")
     assert _titles(page) == ["large", "small"]

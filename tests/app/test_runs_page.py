@@ -345,6 +345,9 @@ def test_fifty_runs_are_listed_before_their_records_are_read(
     assert cell(page, 0, 4) == "…"
     page._sorted.search("model no07")
     assert page.table.model().rowCount() == 1
-    page._sorted.search("")
+    page.search.searched.emit("no such run")
+    assert page.kept.text() == "No run has these words."
+    page.search.searched.emit("")
+    assert page.kept.text().startswith("50 runs")
     go_on.set()
     qtbot.waitUntil(lambda: all(run.figures for run in page.index.all()), timeout=20_000)
