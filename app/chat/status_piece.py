@@ -9,6 +9,7 @@ from app.language import tr
 
 RETRY = "retry:"
 _RETRY_WIDTH = 84.0
+_LINES = 120  # percent: the height of a line of the reason
 
 
 class ProgressPiece(Piece):
@@ -51,13 +52,15 @@ class ErrorPiece(DocumentPiece):
     def __init__(self, style: ChatStyle, reason: str):
         super().__init__(("error", reason), style)
         self._reason = reason
-        self.inset = (16.0, 12.0, 16.0 + _RETRY_WIDTH, 12.0)
+        # Lines are set apart below their text, which else would stand higher than "Retry".
+        below = style.line_height / 1.3 * (_LINES / 100 - 1)
+        self.inset = (16.0, 12.0 + below / 2, 16.0 + _RETRY_WIDTH, 12.0 - below / 2)
         self.height = style.line_height + 24
 
     def fill(self, document: QTextDocument) -> None:
         """As DocumentPiece says."""
         document.setPlainText(self._reason)
-        set_line_height(document, 120)
+        set_line_height(document, _LINES)
 
     def paint(self, painter: QPainter, clip: QRectF, selected: Span | None) -> None:
         """As Piece says."""

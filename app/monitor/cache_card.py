@@ -117,14 +117,14 @@ class CacheCard(Card):
 
     def _show_result(self, slots: int) -> None:
         assert self._info
-        self.result.setText(
-            tr(
-                "{used} in use · {slots} of {all} experts fit",
-                used=sizes.show(self._used),
-                slots=f"{min(slots, self._info.n_experts_total):,}",
-                all=f"{self._info.n_experts_total:,}",
-            )
+        text = tr(
+            "{slots} of {all} experts fit",
+            slots=f"{min(slots, self._info.n_experts_total):,}",
+            all=f"{self._info.n_experts_total:,}",
         )
+        if self._used:  # else nothing is in it, or not known yet to be
+            text = tr("{used} in use", used=sizes.show(self._used)) + f" · {text}"
+        self.result.setText(text)
 
     def _on_asked(self, n_bytes: float) -> None:
         if self._info is None:

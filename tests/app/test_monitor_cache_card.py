@@ -1,5 +1,6 @@
 """The cache's slider over one engine after another."""
 
+import msgspec
 import pytest
 from pytestqt.qtbot import QtBot
 
@@ -40,3 +41,21 @@ def test_what_was_asked_of_an_engine_that_died_is_not_waited_for(
         pass
     assert card.slider.n_bytes == pytest.approx(0.5 * EXPERTS_BYTES, rel=0.02)
     assert "50%" in card.size_label.text()
+
+
+def test_nothing_is_told_of_what_is_in_use_before_it_is_known(
+    qtbot: QtBot,
+    service: EngineService,
+    library: ModelLibrary,
+    settings: Settings,
+    theme: Theme,
+    fake_client: FakeClient,
+) -> None:
+    fake_client.become_ready()
+    card = CacheCard(service, library, settings, theme)
+    qtbot.addWidget(card)
+    card.show()
+    card.show_engine(fake_client.state.info)
+    assert "experts fit" in card.result.text() and "in use" not in card.result.text()
+    service.stats_changed.emit(msgspec.structs.replace(fake_client.stats(), cache_in_use=9))
+    assert "in use" in card.result.text()
