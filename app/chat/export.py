@@ -8,7 +8,8 @@ from app.chat.thinking import answer_of
 from app.data.conversation import Conversation, Message
 from app.language import tr
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+_DEEP = "    "  # from so far in on, what looks like a fence is code
 
 
 def as_markdown(conversation: Conversation, path: Sequence[Message]) -> str:
@@ -31,6 +32,8 @@ def ended(text: str) -> str:
 
     Else all that stands below it in a file would be code.
     """
+    if not _FENCE.search(text):  # most have none, and there may be thousands
+        return text
     splitter = BlockSplitter()
     splitter.feed(text, is_final=True)
     last = splitter.blocks[-1] if splitter.blocks else None
@@ -38,13 +41,15 @@ def ended(text: str) -> str:
         return text
     first, *rest = last.source.rstrip().splitlines()
     fence = _FENCE.match(first)
-    if fence is None or (rest and _is_end(rest[-1].strip(), fence[1])):
+    if fence is None or (rest and _is_end(rest[-1], fence[1])):
         return text
     return f"{text}\n{fence[1]}"
 
 
 def _is_end(line: str, fence: str) -> bool:
-    return len(line) >= len(fence) and not line.strip(fence[0])
+    marks = line.strip()
+    is_fence = len(marks) >= len(fence) and not marks.strip(fence[0])
+    return is_fence and not line.startswith(_DEEP)
 
 
 def file_name(title: str) -> str:

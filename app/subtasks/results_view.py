@@ -119,9 +119,9 @@ class ResultsView(QWidget):
         message = None
         if answer:
             head = _MARKS.sub(r"\\\1", item.text)
-            text = f"### {item.place + 1}. {head}\n\n{ended(sunk(answer))}"
+            text = f"### {item.place + 1}. {head}\n\n{sunk(answer)}"
             if note := note_of(item.state, answer, item.detail):
-                text += f"\n\n{note}"
+                text = f"{ended(text)}\n\n{note}"
             message = msgspec.structs.replace(reply, id=item.id, text=text, state="done")
         self._made[item.id] = (item, reply, message)
         return message

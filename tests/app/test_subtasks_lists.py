@@ -168,6 +168,7 @@ def test_markdown_says_of_an_answer_that_it_is_not_whole() -> None:
         ("```\nx\n```", ""),
         ("```\nx\n`````", ""),
         ("````\n```\nx\n```\n````", ""),
+        ("```\nx\n    ```", "\n```"),
         ("- ```\n  x\n  ```\n- y", ""),
         ("- ```\n  x", ""),
         ("    indented", ""),
