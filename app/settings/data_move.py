@@ -17,7 +17,7 @@ import msgspec
 
 from app import folders
 from app.language import tr
-from app.settings.move_again import adds, give_way, has_files
+from app.settings.move_again import copies, give_way, has_files
 from app.settings.move_plan import MovePlan, Piece, all_of, delete, repointed
 from engine import errors, sizes
 from engine.atomic_file import sync_folder, write_json
@@ -114,9 +114,9 @@ def clear_up(*, used_since: bool = True) -> None:
         sync_folder(folders.data())
     except OSError:
         return  # the next start tries it again
-    for piece in plan.pieces:
+    for piece in copies(plan) if used_since else plan.pieces:
         with contextlib.suppress(OSError):  # what cannot be deleted stays, and harms nobody
-            if os.path.lexists(piece.target) and not (used_since and adds(piece, plan)):
+            if os.path.lexists(piece.target):
                 delete(Path(piece.source))
     with contextlib.suppress(OSError):
         (folders.data() / _JOURNAL).unlink(missing_ok=True)

@@ -40,7 +40,7 @@ def give_way(plan: MovePlan, begun: MovePlan) -> None:
                 delete(Path(piece.target))
         return
     for pieces in _together(plan.pieces):
-        if not any(os.path.lexists(p.target) and adds(p, plan) for p in pieces):
+        if not any(os.path.lexists(p.target) and _adds(p, plan) for p in pieces):
             continue
         if any(Path(piece.source) == folders.database() for piece in pieces) and _says_nothing():
             for piece in pieces:
@@ -57,7 +57,22 @@ def kept_folders(target: Path) -> set[Path]:
     return set(target.glob(f"{_KEPT}-*"))
 
 
-def adds(piece: Piece, plan: MovePlan) -> bool:
+def copies(plan: MovePlan) -> list[Piece]:
+    """Pieces of which the old place has nothing that the new one has not.
+
+    Of a database all files or none: what was written last may be in a file beside it alone.
+    """
+    beside = [Piece(p.source + e, p.target + e, 0) for p in plan.pieces for e in _SIDE_FILES]
+    pieces = {piece.source: piece for piece in (*beside, *plan.pieces)}
+    found: list[Piece] = []
+    for group in _together(pieces.values()):
+        with contextlib.suppress(OSError):  # what cannot be looked at is none
+            if not any(_adds(piece, plan) for piece in group):
+                found += group
+    return found
+
+
+def _adds(piece: Piece, plan: MovePlan) -> bool:
     """Whether the old place has what the new one has not. Packs are built again when missed."""
     if Path(piece.target).name == folders.packs().name and os.path.lexists(piece.target):
         return False
@@ -74,7 +89,7 @@ def has_files(piece: Path) -> bool:
 
 def _is_copy(piece: Piece, plan: MovePlan) -> bool:
     old, new = _stamps(Path(piece.source)), _stamps(Path(piece.target))
-    return old.keys() == new.keys() and not adds(piece, plan)
+    return old.keys() == new.keys() and not _adds(piece, plan)
 
 
 def _alike(old: tuple[int, int], new: tuple[int, int] | None) -> bool:

@@ -176,3 +176,24 @@ def test_clearing_up_after_an_interruption_deletes_only_what_has_moved(
     clear_up()
     assert contents(tmp_path / "big") == OLD
     assert contents(tmp_path / "data") == {"conversations.sqlite": "chats of today"}
+
+
+def test_chats_that_only_a_file_beside_the_others_has_stay_with_them(
+    qtbot: QtBot, tmp_path: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(**_: object) -> None:
+        raise PowerCut
+
+    (tmp_path / "data" / "conversations.sqlite-wal").unlink()
+    plan = msgspec.structs.replace(plan_move(tmp_path / "big"), same_disk=False)
+    with monkeypatch.context() as patched:
+        patched.setattr(data_move, "clear_up", die)
+        with pytest.raises(PowerCut):
+            move(plan, partial(commit, tmp_path / "big"))
+    chats = {
+        "conversations.sqlite": "chats of then",
+        "conversations.sqlite-wal": "chats of today",
+    }
+    put(tmp_path / "data", {"conversations.sqlite-wal": "chats of today"})
+    clear_up()
+    assert contents(tmp_path / "data") == chats
