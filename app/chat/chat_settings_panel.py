@@ -216,14 +216,9 @@ class ChatSettingsPanel(QFrame):
 
     def _on_paused(self) -> None:
         self._pause.stop()
-        if self._chat is not None and self._chat.id in self._ids():
+        if self._chat is not None and self._chat.id in self._chat.conversations:
             self._chat.conversations.update(self._chat.id, system_prompt=self.prompt.toPlainText())
             self.changed.emit()
-
-    def _ids(self) -> set[str]:
-        assert self._chat is not None
-        conversations = self._chat.conversations
-        return {each.id for kind in ("chat", "subtask") for each in conversations.all(kind)}
 
     def _on_preset_chosen(self, index: int) -> None:
         presets = self._settings.presets
@@ -243,6 +238,8 @@ class ChatSettingsPanel(QFrame):
         """Give the chat values of its own, unless it is they that are being shown."""
         if self._is_filling or self._chat is None:
             return
+        if self._chat.id not in self._chat.conversations:
+            return  # deleted while something was being typed
         self._chat.conversations.update(self._chat.id, preset=own_values(values))
         self._fill()
         self.changed.emit()

@@ -82,3 +82,16 @@ def test_a_chat_without_messages_is_kept_for_its_system_prompt(
     other = current(page).chat
     page.close_chat(other.id)
     assert other.id not in conversations
+
+
+def test_what_was_just_typed_goes_with_a_chat_that_is_deleted(page: ChatPage) -> None:
+    panel, chat = page.panel, current(page).chat
+    panel.show()
+    panel.prompt.setPlainText("Be brief.")
+    panel.fields["top_p"].lineEdit().selectAll()
+    QTest.keyClicks(panel.fields["top_p"], panel.locale().toString(0.25))
+    chat.conversations.remove(chat.id)
+    assert current(page).chat.id != chat.id
+    assert current(page).chat.conversation.system_prompt == ""
+    chat.conversations.restore(chat.id)
+    assert chat.conversation.system_prompt == ""
