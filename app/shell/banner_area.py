@@ -24,7 +24,7 @@ class BannerArea(QWidget):
         self.failure = Banner(theme)
         self.notices: list[Banner] = []
         self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(SPACE_M, SPACE_S, SPACE_M, 0)
+        self._column.setContentsMargins(SPACE_M, SPACE_S, SPACE_M, SPACE_S)
         self._column.setSpacing(SPACE_S)
         self._add(self.failure)
         service.state_changed.connect(self._on_state_changed)
