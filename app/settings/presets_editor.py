@@ -133,10 +133,15 @@ class PresetsEditor(Card):
         row.addLayout(left)
         row.addLayout(right, 1)
         self.body.addLayout(row)
+        follow_font(self, self._fit_names)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
-        """Where there is little room, names stand above what they name."""
+        """There may be more room, or less."""
         super().resizeEvent(event)
+        self._fit_names()
+
+    def _fit_names(self) -> None:
+        """Where there is little room, names stand above what they name."""
         wide = self.width() >= scaled(self, _WIDE)
         policy = QFormLayout.RowWrapPolicy
         self._form.setRowWrapPolicy(policy.DontWrapRows if wide else policy.WrapAllRows)

@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from app.chat.chat_page import ChatPage
@@ -95,3 +97,20 @@ def test_what_is_being_typed_is_kept_when_a_copy_is_added(
     editor.add_button.click()
     assert [each.name for each in settings.presets[-2:]] == ["Ours", "Ours 2"]
     assert [each.params.top_p for each in settings.presets[-2:]] == [0.25, 0.25]
+
+
+def test_names_of_values_stand_above_them_where_letters_are_too_large_for_the_room(
+    qtbot: QtBot, editor: PresetsEditor
+) -> None:
+    (name,) = [each for each in editor.findChildren(QLabel) if each.text() == "Temperature"]
+    value = editor.fields["temperature"]
+
+    def is_above() -> bool:
+        return name.mapTo(editor, QPoint()).x() == value.mapTo(editor, QPoint()).x()
+
+    editor.setFixedWidth(760)
+    qtbot.waitUntil(lambda: editor.width() == 760 and not is_above())
+    font = editor.font()
+    font.setPointSizeF(font.pointSizeF() * 2)
+    editor.setFont(font)
+    qtbot.waitUntil(is_above)
