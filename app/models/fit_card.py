@@ -10,7 +10,7 @@ from app.models.fit import Fit
 from app.models.fit_bar import FitBar, Part
 from app.theme.theme import SPACE_M, SPACE_S, Theme
 from app.widgets.card import Card
-from app.widgets.font_sizes import scaled
+from app.widgets.font_sizes import follow_font, scaled
 from app.widgets.labels import ElidedLabel, label, set_kind
 from engine import sizes
 
@@ -54,7 +54,7 @@ class FitCard(Card):
         self.body.addSpacing(SPACE_S - 4)
         self.body.addWidget(self.text)
         self.body.addWidget(self.recommend_button, alignment=Qt.AlignmentFlag.AlignLeft)
-        self._arrange_legend()
+        follow_font(self, self._arrange_legend)
         theme.changed.connect(self._refresh)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name

@@ -168,3 +168,19 @@ def test_the_names_of_what_takes_memory_are_never_cut(
     names = [name for name in card.findChildren(ElidedLabel) if name.isVisible()]
     assert len(names) == 6
     qtbot.waitUntil(lambda: all(name.width() >= name.sizeHint().width() for name in names))
+
+
+def test_names_in_larger_letters_stand_one_below_the_other_at_once(
+    qtbot: QtBot, theme: Theme
+) -> None:
+    card = FitCard(theme)
+    qtbot.addWidget(card)
+    card.show_fit(answer(20 * GB), 10)
+    card.resize(700, 400)
+    card.show()
+    qtbot.waitExposed(card)
+    assert card._n_columns == 2
+    font = card.font()
+    font.setPixelSize(32)
+    card.setFont(font)
+    assert card._n_columns == 1
