@@ -11,8 +11,8 @@ from app.theme.theme import SPACE_L, SPACE_S, SPACE_XS
 from app.widgets.card import Card
 from app.widgets.labels import label
 
-# Which of the two sends is a setting.
 _MOST_CHIPS = 3  # of more, which are a row, the first and the last are shown
+# Which of the two sends is a setting.
 _SWAPPED = {"Send": "Ctrl+Return", "New line": "Return Shift+Return"}
 
 
@@ -54,10 +54,10 @@ def _chips(keys: str) -> QHBoxLayout:
     row = QHBoxLayout()
     row.setSpacing(SPACE_XS)
     row.addStretch()
-    each_key = keys.split(" ")
-    if len(each_key) > _MOST_CHIPS:
-        each_key = [each_key[0], "", each_key[-1]]
-    for each in each_key:
+    shown = keys.split(" ")
+    if len(shown) > _MOST_CHIPS:
+        shown = [shown[0], "", shown[-1]]
+    for each in shown:
         if not each:
             row.addWidget(label("–", "small"))
             continue
