@@ -8,7 +8,7 @@ import msgspec
 from PySide6.QtCore import QObject, Signal
 
 from app.chat.thinking import answer_of
-from app.data.conversation import MessageState
+from app.data.conversation import Message, MessageState
 from app.data.conversations import Conversations
 from app.data.data_error import DataError
 from app.data.task import Task
@@ -37,7 +37,6 @@ class Summary(QObject):
     Attributes:
         progress: What it is doing, as a sentence; "" when it rests.
         trouble: Why there is no summary; "" when all is well.
-        note: How it was made, if not in one request and whole.
         conversation, reply: Where its text is kept.
     """
 
@@ -53,7 +52,7 @@ class Summary(QObject):
         super().__init__(parent)
         self.progress = ""
         self.trouble = ""
-        self.note = ""
+        self._how = ""  # as a sentence, if not in one request
         self.conversation: str | None = None
         self.reply: str | None = None
         self._service = service
@@ -74,12 +73,20 @@ class Summary(QObject):
     @property
     def text(self) -> str:
         """What it says so far, without thinking; "" when there is none."""
-        if self.reply is None:
-            return ""
-        try:
-            return answer_of(self._conversations.message(self.reply).text)
-        except (KeyError, DataError):
-            return ""
+        message = self._message()
+        return answer_of(message.text) if message else ""
+
+    @property
+    def note(self) -> str:
+        """How it was made, if not in one request, and why it is not whole."""
+        message = None if self.is_active else self._message()
+        why = ""
+        if message is not None and message.result and message.result.reason == "length":
+            why = tr("Cut off at {n} tokens.", n=message.result.n_tokens)
+        elif message is not None and message.state != "done":
+            why = message.result.detail if message.result else ""
+            why = why or tr("It was stopped.")
+        return f"{self._how} {why}".strip()
 
     def show(self, task: Task) -> None:
         """Take over what an earlier start has made."""
@@ -90,7 +97,7 @@ class Summary(QObject):
         self._task = task
         self._number += 1
         self._round = 0
-        self.trouble = self.note = ""
+        self.trouble = self._how = ""
         self._weigh(results)
 
     def stop(self) -> None:
@@ -105,6 +112,14 @@ class Summary(QObject):
                 if message.state == "streaming":
                     self._conversations.save_text(message.id, message.text, state="stopped")
         self._tell("")
+
+    def _message(self) -> Message | None:
+        if self.reply is None:
+            return None
+        try:
+            return self._conversations.message(self.reply)
+        except (KeyError, DataError):
+            return None
 
     def _weigh(self, results: Results) -> None:
         """Find out how many tokens they are, then go on."""
@@ -144,7 +159,7 @@ class Summary(QObject):
         assert self._task is not None
         self._parts = {}
         self._n_groups = len(groups)
-        self.note = tr(
+        self._how = tr(
             "The results are longer than the context: summed up in {n} groups, then together.",
             n=len(groups),
         )
@@ -206,9 +221,6 @@ class Summary(QObject):
         state: MessageState = "done" if ok else "failed" if result.reason == "error" else "stopped"
         self._conversations.save_text(message_id, reply.text, state=state, result=result)
         self.trouble = result.detail
-        if result.reason == "length":
-            cut = tr("Cut off at {n} tokens.", n=result.n_tokens)
-            self.note = f"{self.note} {cut}".strip()
         self._tell("")
 
     def _ask(

@@ -145,6 +145,8 @@ def test_results_say_which_of_them_are_not_whole(
     assert rows.messages[1].text.endswith("many words many\n\n*Cut off at 3 tokens.*")
     page.view.export.copy()
     assert QGuiApplication.clipboard().text().count("*Cut off at 3 tokens.*") == 2
+    (later,) = TaskRuns(service, conversations, settings).all()
+    assert later.summary.note == "Cut off at 3 tokens."
 
 
 def test_what_an_earlier_task_has_taken_the_place_of_in_the_form_can_be_brought_back(
@@ -168,3 +170,18 @@ def test_what_an_earlier_task_has_taken_the_place_of_in_the_form_can_be_brought_
     for field in fields:
         field.undo()
     assert {field.toPlainText() for field in fields} == {"long thought about"}
+
+
+def test_a_summary_that_was_stopped_says_so(
+    make: Callable[..., TaskRun], fake_client: FakeClient, qtbot: QtBot
+) -> None:
+    run = make(["Rome"])
+    run.run_rest()
+    qtbot.waitUntil(lambda: not run.is_active)
+    fake_client.reply = lambda request: "many words " * 1000
+    run.summarise()
+    qtbot.waitUntil(lambda: bool(run.summary.text))
+    assert run.summary.note == ""
+    run.stop_all()
+    assert run.summary.text
+    assert run.summary.note == "It was stopped."
