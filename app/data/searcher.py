@@ -58,9 +58,8 @@ def find_readable(rows: Rows, text: str) -> Found:
         try:
             if not like or rows(_BY_READING_ONE.format(short=like), [n, *patterns]):
                 found[conversation] = max(n, found.get(conversation, n))
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            if _was_interrupted(error):
-                raise
+        except (sqlite3.Error, UnicodeDecodeError):
+            continue
     return list(found.items())
 
 
@@ -86,10 +85,6 @@ def _asked_for(text: str) -> tuple[str, str, list[str]]:
     return " AND ".join('"' + word.replace('"', '""') + '"' for word in long), like, patterns
 
 
-def _was_interrupted(error: Exception) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT
-
-
 def _spellings(word: str) -> list[str]:
     """A short word in whatever case: of LIKE only the letters from A to Z have one."""
     if word.isascii():
@@ -100,6 +95,10 @@ def _spellings(word: str) -> list[str]:
 
 def _escaped(word: str) -> str:
     return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+class _Overtaken(Exception):  # noqa: N818, no error
+    """Nobody waits for it any more."""
 
 
 class Searcher(QObject):
@@ -153,26 +152,27 @@ class Searcher(QObject):
                         return
                     (number, text), self._asked = self._asked, None
                     self._connection = connection
-                self._found.emit(number, *_found_in(connection, text))
+                self._found.emit(number, *self._found_in(connection, text))
+
+    def _found_in(self, connection: sqlite3.Connection, text: str) -> tuple[Found, str]:
+        """What is found, and why not everything could be searched."""
+
+        def rows(sql: str, values: Sequence[object]) -> list[Any]:
+            if self._asked is not None or self._closing:  # an interrupt between two is not heard
+                raise _Overtaken
+            return connection.execute(sql, values).fetchall()
+
+        why = ""
+        for search in (find, find_readable):
+            try:
+                return search(rows, text), why
+            except _Overtaken:
+                break
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                why = str(error)
+        return [], why
 
     def _on_found(self, number: int, found: Found, why: str) -> None:
         if number == self._n_asked and self._callback is not None:
             callback, self._callback = self._callback, None
             callback(found, why)
-
-
-def _found_in(connection: sqlite3.Connection, text: str) -> tuple[Found, str]:
-    """What is found, and why not everything could be searched."""
-
-    def rows(sql: str, values: Sequence[object]) -> list[Any]:
-        return connection.execute(sql, values).fetchall()
-
-    why = ""
-    for search in (find, find_readable):
-        try:
-            return search(rows, text), why
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            if _was_interrupted(error):  # nobody waits for it
-                break
-            why = str(error)
-    return [], why

@@ -1,5 +1,8 @@
 """A search in a file that a disk has damaged: what can be read is found, the rest is told."""
 
+import sqlite3
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +13,7 @@ from app.chat.chat_page import ChatPage
 from app.data.conversation import SearchHit
 from app.data.conversations import Conversations
 from app.data.search_hits import UNREADABLE
+from app.data.searcher import Found, Rows
 
 PAGE = 4096
 N_CHATS = 8
@@ -84,3 +88,34 @@ def test_the_list_says_that_not_everything_was_searched(
     page.list.search.setText("needle")
     qtbot.waitUntil(lambda: page.list._nothing.isVisibleTo(page.list), timeout=5000)
     assert page.list._nothing.text().startswith("Not all chats could be searched: no such column")
+
+
+@pytest.mark.parametrize("how", ["close", "search"])
+def test_a_search_in_pieces_ends_when_nobody_waits_for_it(
+    qtbot: QtBot, conversations: Conversations, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    began = threading.Event()
+    n_read: list[int] = []
+
+    def find(rows: Rows, text: str) -> Found:
+        if text == "next":
+            return []
+        raise sqlite3.DatabaseError("malformed")
+
+    def find_readable(rows: Rows, text: str) -> Found:
+        for n in range(300):
+            rows("SELECT 1", [])
+            n_read.append(n)
+            began.set()
+            time.sleep(0.01)  # between two statements, where sqlite3 hears of no interruption
+        return []
+
+    monkeypatch.setattr("app.data.searcher.find", find)
+    monkeypatch.setattr("app.data.searcher.find_readable", find_readable)
+    conversations.search_later("first", lambda *_: None)
+    assert began.wait(5)
+    if how == "close":
+        conversations.store.searcher.close()
+    else:
+        assert searched(qtbot, conversations, "next") == ([], "")
+    assert len(n_read) < 300
