@@ -146,7 +146,9 @@ class ChatTabs(QWidget):
         view.end()
         view.deleteLater()
         self.bar.removeTab(self.ids.index(conversation_id))
-        if not self.bar.count():
+        if self.bar.count():
+            self._place_views()  # the next one has room, also where the current one stays
+        else:
             self._on_current_changed(-1)
 
     def step(self, by: int) -> None:
@@ -199,6 +201,11 @@ class ChatTabs(QWidget):
                 return
 
     def _arrange(self) -> None:
+        self._place_views()
+        if not self._is_focused:
+            self._focus()
+
+    def _place_views(self) -> None:
         ids = self.ids
         current = self.bar.currentIndex()
         shown = ids[current : current + 1] if current >= 0 else []
@@ -223,8 +230,6 @@ class ChatTabs(QWidget):
             self._grid.setRowStretch(n, int(n * columns < len(shown)))
         self._is_arranging = False
         self._see()
-        if not self._is_focused:
-            self._focus()
 
     def _focus(self) -> None:
         if view := self.current:

@@ -82,3 +82,12 @@ def test_the_tile_that_was_current_is_so_when_the_page_is_shown_again(page: Chat
     page.show()
     assert current(page) is second
     assert page.focusWidget() is second.composer.field
+
+
+def test_the_place_of_a_tile_that_is_closed_is_taken_by_the_next(page: ChatPage) -> None:
+    ids = page.tabs.ids
+    page.list.search.setFocus()
+    page.close_chat(ids[2])
+    assert [view.chat.id for view in shown(page)] == [*ids[:2], *ids[3:5]]
+    assert current(page).chat.id == ids[0]
+    assert page.list.search.hasFocus()
