@@ -122,10 +122,11 @@ class ChatPage(QWidget):
         self._remember()
 
     def new_chat(self) -> None:
-        """Show an empty chat; one that is open and empty is used again."""
+        """Show an empty chat; one that is open and that nobody wrote to is used again."""
+        self.panel.save_now()
         for conversation_id in self.tabs.ids:
             view = self.tabs.view(conversation_id)
-            if view and not view.chat.messages and not view.composer.text:
+            if view and self._is_unwritten(view):
                 self.tabs.select(conversation_id)
                 return
         made = self._conversations.create(
@@ -151,12 +152,10 @@ class ChatPage(QWidget):
         if view is None:
             return
         self.panel.save_now()
-        chat = view.chat
-        has_own = chat.conversation.system_prompt not in ("", self._settings.get("system_prompt"))
-        is_empty = not (chat.messages or view.composer.draft.strip() or has_own)
+        chat, is_unwritten = view.chat, self._is_unwritten(view)
         self.tabs.remove(conversation_id)
         self.chats.close(conversation_id)
-        if is_empty and not chat.is_busy:
+        if is_unwritten and not chat.is_busy:
             self._conversations.remove(conversation_id)
         if not self.tabs.ids:
             self.new_chat()
@@ -202,6 +201,12 @@ class ChatPage(QWidget):
     def _close_current(self) -> None:
         if view := self.tabs.current:
             self.close_chat(view.chat.id)
+
+    def _is_unwritten(self, view: ChatView) -> bool:
+        """Whether it has neither a message nor a draft, nor a system prompt of its own."""
+        usual = self._settings.get("system_prompt")
+        has_own = view.chat.conversation.system_prompt.strip() not in ("", usual.strip())
+        return not (view.chat.messages or view.composer.draft.strip() or has_own)
 
     def _find(self) -> None:
         self._show_chats()

@@ -84,6 +84,16 @@ def test_a_chat_without_messages_is_kept_for_its_system_prompt(
     assert other.id not in conversations
 
 
+def test_a_chat_with_a_system_prompt_of_its_own_is_not_taken_for_a_new_one(page: ChatPage) -> None:
+    chat = current(page).chat
+    page.panel.prompt.setPlainText("You are a careful assistant.")
+    page.new_chat()
+    new = current(page).chat
+    assert new is not chat and new.conversation.system_prompt == ""
+    page.new_chat()
+    assert current(page).chat is new
+
+
 def test_what_was_just_typed_goes_with_a_chat_that_is_deleted(page: ChatPage) -> None:
     panel, chat = page.panel, current(page).chat
     panel.show()
