@@ -44,6 +44,7 @@ class OptionsCard(Card):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(tr("How it is opened"), parent)
         self._theme = theme
+        self._model = ""  # the id of the one that is shown
         self._choices = ModelChoices()
         self._total_bytes = 1
         self._resets: dict[str, IconButton] = {}
@@ -101,6 +102,7 @@ class OptionsCard(Card):
 
     def show_options(self, model: KnownModel, options: EngineOptions, *, is_open: bool) -> None:
         """Show what will be used; `is_open`: changes wait for the next load."""
+        is_other, self._model = model.id != self._model, model.id
         self._choices = model.choices
         self._total_bytes = max(1, model.info.experts_total_bytes)
         fields = (self.store, self.cache, self.context, self.max_requests, self.n_threads)
@@ -119,7 +121,7 @@ class OptionsCard(Card):
             (self.max_requests, options.max_requests),
             (self.n_threads, options.n_threads),
         ):
-            if box.value() != value:  # else a number that is being typed would go
+            if is_other or box.value() != value:  # else a number that is being typed would go
                 box.setValue(value)
         for blocker in blockers:
             blocker.unblock()

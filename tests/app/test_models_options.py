@@ -33,3 +33,21 @@ def test_a_number_that_is_being_typed_stays_while_the_page_looks_at_the_memory(
     QTest.keyClicks(box, "0" if name == "context" else "")
     box.interpretText()
     assert [getattr(each, name) for each in chosen] == [300 if name == "context" else 30]
+
+
+def test_a_number_that_was_being_typed_is_not_that_of_another_model(
+    qtbot: QtBot, theme: Theme
+) -> None:
+    card = OptionsCard(theme)
+    qtbot.addWidget(card)
+    card.show()
+    options = EngineOptions(max_requests=4)
+    chosen: list[ModelChoices] = []
+    card.chosen.connect(chosen.append)
+    for id_ in ("first", "second"):
+        model = known_model(id_, 1.0, model_info(Path(f"{id_}.gguf")))
+        card.show_options(model, options, is_open=False)
+        assert card.max_requests.text() == "4"
+        card.max_requests.lineEdit().selectAll()
+        QTest.keyClicks(card.max_requests, "7")
+    assert chosen == []
