@@ -343,7 +343,7 @@ class Conversations(QObject):
             try:
                 messages = [statements.message_of(conversation_id, row) for row in rows]
                 tree = MessageTree(messages, conversation.leaf)
-            except (msgspec.DecodeError, KeyError) as error:
+            except KeyError as error:
                 raise damaged(self.store.path, str(error)) from None
             self._keep(conversation_id, tree)
             self._forget_some()
