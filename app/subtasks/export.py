@@ -83,8 +83,8 @@ def sunk(text: str) -> str:
 def note_of(state: str, text: str, detail: str) -> str:
     """Why there is no answer, or not all of it, as Markdown."""
     shown = "" if state == "done" and text else state
-    words = [word.rstrip(".") for word in (shown, detail) if word]
-    return f"*{'. '.join(words)}.*" if words else ""
+    text = ". ".join(word.rstrip(".") for word in (shown, detail) if word)
+    return f"*{text[0].upper()}{text[1:]}.*" if text else ""
 
 
 def _lower(heading: re.Match[str]) -> str:

@@ -117,7 +117,7 @@ def test_markdown_has_a_heading_per_item_and_keeps_code_as_it_is() -> None:
     text = as_markdown(task("About {item}\nplease"), RESULTS, "All in all.")
     assert text.startswith("# Cities\n\n> About {item}\n> please\n\n## Summary\n\nAll in all.")
     assert "## Rome\n\n### Big\n\n```\n# code\n```" in text
-    assert "*failed. The disk is full.*" in text
+    assert "*Failed. The disk is full.*" in text
 
 
 def test_csv_can_be_read_back_and_holds_no_formula() -> None:
@@ -154,7 +154,7 @@ def test_markdown_says_of_an_answer_that_it_is_not_whole() -> None:
         Result(item="Oslo", state="done", text="Small"),
     ]
     assert as_markdown(task("About"), results).endswith(
-        "## Rome\n\nIt is\n\n*stopped.*\n\n## Paris\n\nLarge\n\n*Cut off at 9 tokens.*\n\n"
+        "## Rome\n\nIt is\n\n*Stopped.*\n\n## Paris\n\nLarge\n\n*Cut off at 9 tokens.*\n\n"
         "## Oslo\n\nSmall\n"
     )
 
