@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QMessageBox, QPushButton, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QCheckBox, QDialogButtonBox, QMessageBox, QPushButton, QWidget
 
 from app.language import tr
 from app.widgets.labels import set_kind
@@ -37,6 +37,7 @@ def ask(
     no = box.addButton(tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(no if danger else yes)
     box.setEscapeButton(no)
+    _KeptFocus(box)
     check = QCheckBox(option, box) if option else None
     if check:
         check.setChecked(True)
@@ -54,3 +55,27 @@ def ask(
     box.finished.connect(finished)
     box.open()
     return box
+
+
+class _KeptFocus(QObject):
+    """Keeps a question's focus where it is when the style changes.
+
+    The buttons are laid out anew then, and Qt would hand the focus on to the next one, which
+    would also be what Return does.
+    """
+
+    def __init__(self, box: QMessageBox) -> None:
+        super().__init__(box)
+        self._box = box
+        for buttons in box.findChildren(QDialogButtonBox):
+            buttons.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802, Qt's name
+        """Let the buttons be laid out; the focus is then where it was."""
+        if event.type() != QEvent.Type.StyleChange:
+            return False
+        focused = self._box.focusWidget()
+        watched.event(event)
+        if focused:
+            focused.setFocus()  # a button that has it is the default too
+        return True
