@@ -95,6 +95,7 @@ class ItemDetail(QWidget):
         column.addLayout(row)
         column.addWidget(line())
         column.addWidget(self.stack, 1)
+        follow_font(self, self._fit_button)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
         """The button's words leave room for the title."""

@@ -172,6 +172,7 @@ class TaskForm(QWidget):
         column.addLayout(self._choices())
         column.addStretch(1)
         self._scroll(column)
+        follow_font(self, self._fit_choices)
 
     def _items_head(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -184,8 +185,12 @@ class TaskForm(QWidget):
         return row
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
-        """Where there is little room, the last choice goes below the others."""
+        """There may be more room, or less."""
         super().resizeEvent(event)
+        self._fit_choices()
+
+    def _fit_choices(self) -> None:
+        """Where there is little room, the last choice goes below the others."""
         place = (1, 2, 1, 1) if self.width() >= scaled(self, _WIDE) else (2, 0, 1, 3)
         if self._grid.getItemPosition(self._grid.indexOf(self.summarise)) != place:
             self._grid.removeWidget(self.summarise)

@@ -352,3 +352,19 @@ def test_damaged_rows_cost_what_they_hold_and_the_rest_is_shown(
     assert [run.answer(place) for place in range(3)] == [
         *("About **Paris**.", "About **Oslo**.", "About **Rome**."),
     ]
+
+
+def test_larger_letters_find_room_at_once(page: SubtasksPage, qtbot: QtBot) -> None:
+    form = page.form
+    run_all(page, qtbot)
+    detail = page.view.detail
+    for widget in (form, detail):
+        widget.resize(760, 600)
+    assert detail.open_button.text()
+    assert form._grid.getItemPosition(form._grid.indexOf(form.summarise)) == (1, 2, 1, 1)
+    for widget in (form, detail):
+        font = widget.font()
+        font.setPixelSize(60)
+        widget.setFont(font)
+    assert not detail.open_button.text()
+    assert form._grid.getItemPosition(form._grid.indexOf(form.summarise)) == (2, 0, 1, 3)
