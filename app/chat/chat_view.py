@@ -37,6 +37,7 @@ from app.widgets.announce import announce
 from app.widgets.ask import ask
 from app.widgets.banner import Banner
 from app.widgets.labels import ElidedLabel, set_kind
+from app.widgets.toast import KEPT_CLEAR
 from engine.engine_state import EngineState
 
 _LEAST = 80  # pixels of a transcript, less than an empty chat: four fit in any window
@@ -101,13 +102,13 @@ class ChatView(QFrame):
 
     def _lay_out(self) -> None:
         lower = QWidget()
+        lower.setObjectName(KEPT_CLEAR)
         lower.setMaximumWidth(COLUMN + 2 * SPACE_L)
         column = QVBoxLayout(lower)
         column.setContentsMargins(SPACE_L, 0, SPACE_L, SPACE_M)
         column.setSpacing(SPACE_S)
-        column.addWidget(self.banner)
-        column.addWidget(self.room)
-        column.addWidget(self.composer)
+        for widget in (self.banner, self.room, self.composer):
+            column.addWidget(widget)
         row = QHBoxLayout()
         row.addStretch(1)
         row.addWidget(lower, 1000)

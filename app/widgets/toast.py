@@ -2,17 +2,30 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QWidget,
+)
 
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XL
 from app.widgets.labels import ElidedLabel
 
 SHOWN_MS = 6000
+KEPT_CLEAR = "keptClear"  # object name of what no toast may cover
+_LOOKED_MS = 100  # between looks at whether something else needs the place now
 
 
 class Toast(QFrame):
-    """Lies over the lower edge of a window. A newer one takes the place of an older one."""
+    """Lies over the lower edge of a window, or above what is written there.
+
+    A newer one takes the place of an older one.
+    """
 
     def __init__(self, over: QWidget) -> None:
         super().__init__(over)
@@ -30,6 +43,9 @@ class Toast(QFrame):
         self._clock = QTimer(self)
         self._clock.setSingleShot(True)
         self._clock.timeout.connect(self.hide)
+        self._looks = QTimer(self)
+        self._looks.setInterval(_LOOKED_MS)
+        self._looks.timeout.connect(self._look)
         over.installEventFilter(self)
         self.hide()
 
@@ -67,6 +83,7 @@ class Toast(QFrame):
         self.raise_()
         self._place()
         self._clock.start(shown_ms)
+        self._looks.start()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802, Qt's name
         """Stay in place when the window changes its size."""
@@ -79,8 +96,28 @@ class Toast(QFrame):
         self.adjustSize()
         width = min(self.sizeHint().width(), over.width() - 2 * SPACE_XL)
         self.resize(width, self.sizeHint().height())
-        bottom = over.height() - self.height() - 2 * SPACE_XL
-        self.move((over.width() - width) // 2, bottom)
+        place = QRect(0, 0, width, self.height())
+        place.moveTo((over.width() - width) // 2, over.height() - self.height() - 2 * SPACE_XL)
+        areas = self._kept_clear()
+        while area := next((each for each in areas if each.intersects(place)), None):
+            place.moveBottom(area.top() - SPACE_S)
+        self.move(place.left(), max(SPACE_S, place.top()))
+
+    def _kept_clear(self) -> list[QRect]:
+        """Where something is, or may be, written."""
+        found = self._over.findChildren(QWidget, KEPT_CLEAR)
+        focused = self._over.focusWidget()
+        if isinstance(focused, QLineEdit | QPlainTextEdit | QAbstractSpinBox):
+            found.append(focused)
+        origin = QPoint(0, 0)
+        return [QRect(w.mapTo(self._over, origin), w.size()) for w in found if w.isVisible()]
+
+    def _look(self) -> None:
+        """Make way; who wants to click the button finds it in its place otherwise."""
+        if not self.isVisible():
+            self._looks.stop()
+        elif any(area.intersects(self.geometry()) for area in self._kept_clear()):
+            self._place()
 
     def _on_acted(self) -> None:
         action, self._action = self._action, None

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.theme.theme import Theme
@@ -85,6 +85,23 @@ def test_a_toast_with_a_long_path_shows_how_it_ends(qtbot: QtBot) -> None:
     )
     assert toast.button.width() >= toast.button.minimumSizeHint().width()
     qtbot.waitUntil(lambda: toast.text.toolTip() == toast.text.text())
+
+
+def test_a_toast_makes_way_for_what_is_typed(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(500, 300)
+    field = QLineEdit(window)
+    field.setGeometry(0, 220, 500, 60)
+    window.show()
+    toast = Toast.show_over(window, "Deleted.", "Undo")
+    place = toast.pos()
+    field.setFocus()
+    qtbot.waitUntil(lambda: toast.geometry().bottom() < field.y())
+    assert toast.x() == place.x()
+    field.setGeometry(0, 0, 500, 300)  # there is no room above it
+    qtbot.waitUntil(lambda: toast.y() < 20)
+    assert window.rect().contains(toast.geometry())
 
 
 def test_a_banner_acts_once_and_can_be_closed(qtbot: QtBot, theme: Theme) -> None:

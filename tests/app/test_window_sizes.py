@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from PySide6.QtCore import QPoint, QRect
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.chat.composer import Composer
 from app.data.task import Task
 from app.engine_service import EngineService
 from app.theme.theme import Theme
+from app.widgets.toast import Toast
 from app.window import MainWindow
 from engine.options import EngineOptions
 from tests.helpers.cut_widgets import cut_widgets
@@ -185,3 +188,30 @@ def test_the_page_does_not_jump_while_a_model_loads(
     for _ in range(8):
         qtbot.wait(10)
         assert window.header.height() == height
+
+
+@pytest.mark.parametrize("tiled", [False, True])
+def test_a_toast_covers_no_composer_in_the_smallest_window(
+    window: MainWindow, qtbot: QtBot, conversations: "Conversations", tiled: bool
+) -> None:
+    window.resize(860, 560)
+    for n in range(4 * tiled):
+        window.open_conversation(conversations.create(title=f"Chat {n}").id)
+    page = window.pages.chats
+    window.show_page("chats")
+    page.tabs.tile_button.setChecked(tiled)
+    _wait_until_laid_out(window, qtbot)
+    toast = Toast.show_over(page, "“A chat with a title” was deleted", "Undo")
+
+    def covered() -> list[Composer]:
+        composers = [each for each in window.findChildren(Composer) if each.isVisible()]
+        assert len(composers) == (4 if tiled else 1)
+        area = QRect(toast.mapToGlobal(QPoint()), toast.size())
+        return [c for c in composers if area.intersects(QRect(c.mapToGlobal(QPoint()), c.size()))]
+
+    assert toast.isVisible() and covered() == []
+    view = page.tabs.current
+    assert view is not None
+    view.composer.set_text("a line\n" * 6)
+    qtbot.waitUntil(lambda: covered() == [])
+    assert window.rect().contains(toast.geometry())
