@@ -1,7 +1,7 @@
 """What stands below a reply that has no end yet, or a bad one."""
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPen, QTextDocument
+from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QTextDocument
 
 from app.chat.chat_style import ChatStyle
 from app.chat.piece import DocumentPiece, Piece, Span, set_line_height
@@ -53,7 +53,7 @@ class ErrorPiece(DocumentPiece):
         super().__init__(("error", reason), style)
         self._reason = reason
         # Lines are set apart below their text, which else would stand higher than "Retry".
-        below = style.line_height / 1.3 * (_LINES / 100 - 1)
+        below = QFontMetricsF(style.text_font).lineSpacing() * (_LINES / 100 - 1)
         self.inset = (16.0, 12.0 + below / 2, 16.0 + _RETRY_WIDTH, 12.0 - below / 2)
         self.height = style.line_height + 24
 
