@@ -1,5 +1,8 @@
 """AddBar: how far adding is, and in the end what became of it."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -75,16 +78,17 @@ def summary(report: Report) -> tuple[str, str, str]:
         parts.append(
             tr("{title} was in the list already", title=name)
             if n == 1
-            else tr("{n} were in the list already", n=n)
+            else tr("{n} models were in the list already", n=n)
         )
     if n := len(report.copies):
         parts.append(tr("1 copy left out") if n == 1 else tr("{n} copies left out", n=n))
     if n := len(report.skipped):
         parts.append(
-            tr("1 cannot be run") if n == 1 else tr("{n} cannot be run and were left out", n=n)
+            tr("1 model cannot be run and was left out")
+            if n == 1
+            else tr("{n} models cannot be run and were left out", n=n)
         )
-    if n := len(report.problems):
-        parts.append(tr("1 could not be added") if n == 1 else tr("{n} could not be added", n=n))
+    parts += _failed(report.problems)
     alone = len(report.added) == 1 and len(parts) == 1
     if alone or not parts:
         return "", "", ""
@@ -92,6 +96,30 @@ def summary(report: Report) -> tuple[str, str, str]:
     if report.problems and report.added:
         kind = "warning"
     return ", ".join(parts), "\n".join(lines), kind
+
+
+def _failed(problems: Sequence[Problem]) -> list[str]:
+    """What could not be added: its name, or how many files and how many folders."""
+    files = [each for each in problems if not each.is_folder]
+    folders = [each for each in problems if each.is_folder]
+    parts = []
+    if n := len(files):
+        parts.append(
+            tr("1 file could not be added: {name}", name=_name(files[0]))
+            if n == 1
+            else tr("{n} files could not be added", n=n)
+        )
+    if n := len(folders):
+        parts.append(
+            tr("1 folder could not be added: {name}", name=_name(folders[0]))
+            if n == 1
+            else tr("{n} folders could not be added", n=n)
+        )
+    return parts
+
+
+def _name(problem: Problem) -> str:
+    return short(Path(problem.path).name or problem.path)
 
 
 def _line(problem: Problem) -> str:

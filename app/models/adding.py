@@ -29,10 +29,11 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A file that did not become a model, and why."""
+    """A file or folder that did not become a model, and why."""
 
     path: str
     why: str
+    is_folder: bool = False
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -196,7 +197,7 @@ def _find(paths: Sequence[Path], task: Task) -> tuple[list[Candidate], list[Prob
         folder = is_folder(path)
         found = models_below(path, task) if folder else [path]
         if folder and not found:
-            problems.append(Problem(str(path), _why_nothing(path)))
+            problems.append(Problem(str(path), _why_nothing(path), is_folder=True))
         for each in found:
             try:
                 candidates.append(Candidate(check_files(each), folder))

@@ -79,7 +79,10 @@ def test_a_missing_shard_is_told_before_anything_is_read(
     assert "Big-00002-of-00002.gguf" in report.problems[0].why
     assert fake_jobs.calls == []
     title, text, kind = summary(report)
-    assert (title, kind) == ("1 could not be added", "danger")
+    assert (title, kind) == (
+        "1 file could not be added: Big-00001-of-00002.gguf",
+        "danger",
+    )
     assert "Big-00002-of-00002.gguf" in text
 
 
@@ -143,7 +146,7 @@ def test_a_folder_is_searched_deeply_and_without_sidecars(
     report = add(folder)
     assert [os.fspath(m.path.relative_to(folder)) for m in report.added] == names[:2]
     assert [problem.why for problem in report.skipped] == ["it is dense"]
-    assert summary(report)[0] == "2 models added, 1 cannot be run"
+    assert summary(report)[0] == "2 models added, 1 model cannot be run and was left out"
 
 
 def test_a_model_that_cannot_run_is_taken_in_when_it_was_named(
@@ -152,6 +155,25 @@ def test_a_model_that_cannot_run_is_taken_in_when_it_was_named(
     dense = gguf(folder, "dense.gguf")
     fake_jobs.infos[str(dense)] = model_info(dense, supported=False, reason="it is dense")
     assert [model.info.reason for model in add(dense).added] == ["it is dense"]
+
+
+def test_what_could_not_be_added_is_told_with_its_kind_name_and_reason(
+    add: Add, folder: Path, fake_jobs: FakeJobs
+) -> None:
+    bad, empty = gguf(folder, "bad.gguf"), folder / "empty"
+    empty.mkdir()
+    fake_jobs.failures[str(bad)] = ("It is damaged", "")
+    title, text, _ = summary(add(bad, empty))
+    assert set(title.split(", ")) == {
+        "1 file could not be added: bad.gguf",
+        "1 folder could not be added: empty",
+    }
+    assert f"{bad}: It is damaged" in text
+    assert f"{empty}: There is no GGUF file in this folder." in text
+    others = [gguf(folder, f"bad{n}.gguf") for n in range(2)]
+    for each in others:
+        fake_jobs.failures[str(each)] = ("It is damaged", "")
+    assert summary(add(*others))[0] == "2 files could not be added"
 
 
 def test_an_empty_folder_is_told(add: Add, folder: Path) -> None:
