@@ -40,9 +40,10 @@ def finish_move(settings: Settings) -> None:
     kept: set[Path] = set()
     try:
         plan = plan_move(Path(wanted))
-        before = kept_folders(Path(plan.target))
+        # What a move has put aside that was interrupted has not been told.
+        told = set() if is_half_done(Path(wanted)) else kept_folders(Path(plan.target))
         problem = _Moving(settings, plan).run()
-        kept = kept_folders(Path(plan.target)) - before
+        kept = kept_folders(Path(plan.target)) - told
     except (errors.EngineError, OSError, RuntimeError, ValueError) as error:  # a loop of links, too
         problem = sentence(error)
     finally:

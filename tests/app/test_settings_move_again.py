@@ -162,6 +162,25 @@ def test_when_it_fails_again_nothing_is_lost_either(
     assert contents(tmp_path / "data")["conversations.sqlite"] == "chats of today"
 
 
+def test_what_is_kept_is_told_also_where_the_power_goes_again(
+    qtbot: QtBot, tmp_path: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted(tmp_path / "big", monkeypatch, same_disk=True)
+    put(tmp_path / "data", NEW)
+    with monkeypatch.context() as patched:
+        patched.setattr(data_move, "_bring", _die)
+        patched.setattr(data_move, "_take_back", lambda plan: None)
+        with pytest.raises(PowerCut):
+            move(plan_move(tmp_path / "big"), partial(commit, tmp_path / "big"))
+    assert told == []
+    move_to(tmp_path / "big")
+    assert len(told) == 1 and str(tmp_path / "big" / "kept-") in told[0]
+
+
+def _die(*_: object, **__: object) -> None:
+    raise PowerCut
+
+
 def _fail() -> None:
     raise errors.StorageError("the settings cannot be written")
 
@@ -181,13 +200,10 @@ def test_clearing_up_after_an_interruption_deletes_only_what_has_moved(
 def test_chats_that_only_a_file_beside_the_others_has_stay_with_them(
     qtbot: QtBot, tmp_path: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def die(**_: object) -> None:
-        raise PowerCut
-
     (tmp_path / "data" / "conversations.sqlite-wal").unlink()
     plan = msgspec.structs.replace(plan_move(tmp_path / "big"), same_disk=False)
     with monkeypatch.context() as patched:
-        patched.setattr(data_move, "clear_up", die)
+        patched.setattr(data_move, "clear_up", _die)
         with pytest.raises(PowerCut):
             move(plan, partial(commit, tmp_path / "big"))
     chats = {
