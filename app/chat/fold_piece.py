@@ -11,7 +11,7 @@ FOLD = "fold:"
 
 
 class FoldPiece(Piece):
-    """ "Thought for 212 words", with an arrow. A click folds or unfolds part number `index`."""
+    """ "Thought: 212 words", with an arrow. A click folds or unfolds part number `index`."""
 
     def __init__(self, index: int, n_words: int, style: ChatStyle, *, is_open: bool, is_on: bool):
         """`is_open`: it is shown unfolded; `is_on`: the model still thinks."""
@@ -21,10 +21,8 @@ class FoldPiece(Piece):
         self.is_laid_out = True
         self._is_open = is_open
         words = tr("1 word") if n_words == 1 else tr("{n} words", n=f"{n_words:,}")
-        self._label = (
-            tr("Thinking… {words}", words=words)
-            if is_on
-            else tr("Thought for {words}", words=words)
+        self.label = (
+            tr("Thinking: {words}…", words=words) if is_on else tr("Thought: {words}", words=words)
         )
 
     def lay_out(self, width: float) -> None:
@@ -39,8 +37,8 @@ class FoldPiece(Piece):
         painter.setFont(self.style.small_font)
         painter.setPen(self.style.colour("muted"))
         area = QRectF(23, 0, self.width, self.height)
-        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, self._label)
-        end = 23 + painter.fontMetrics().horizontalAdvance(self._label) + 4
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, self.label)
+        end = 23 + painter.fontMetrics().horizontalAdvance(self.label) + 4
         arrow = "chevron-down" if self._is_open else "chevron-right"
         theme.icon(arrow, "muted").paint(painter, end, middle - 7, 14, 14)
 

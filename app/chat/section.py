@@ -58,7 +58,7 @@ class Section:
     def set_part(self, index: int, part: Part, *, is_final: bool, is_open: bool) -> None:
         """Take the part as it is now; a long one is not read at once."""
         if part.is_thinking:
-            self._set_head(index, part, is_open)
+            self._set_head(index, part, is_final=is_final, is_open=is_open)
         if not self._is_open or (part.text, is_final) == (self._text, self._is_final):
             return
         if not part.text.startswith(self._text):
@@ -71,10 +71,11 @@ class Section:
         if not self.is_read:
             self._feed(min(len(self._text), self._n_fed + STEP))
 
-    def _set_head(self, index: int, part: Part, is_open: bool) -> None:
+    def _set_head(self, index: int, part: Part, *, is_final: bool, is_open: bool) -> None:
         self._is_open = is_open
         n_words = part.text.count(" ") + 1 if part.text.strip() else 0
-        head = FoldPiece(index, n_words, self._style, is_open=is_open, is_on=part.is_open)
+        is_on = part.is_open and not is_final  # a reply that was stopped thinks no longer
+        head = FoldPiece(index, n_words, self._style, is_open=is_open, is_on=is_on)
         if self._head is None or self._head.key != head.key:
             self._head = head
 

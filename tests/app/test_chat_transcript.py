@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.chat.body import Body
 from app.chat.chat_style import MESSAGE_GAP, ChatStyle
+from app.chat.fold_piece import FoldPiece
 from app.chat.heights import Heights
 from app.chat.piece import TextPiece
 from app.chat.row import Live, Row
@@ -240,6 +241,20 @@ def test_a_reply_that_grows_renders_its_open_end_only(qapp: object, theme: Theme
     assert row.body.pieces[0] is first
     assert row.body.pieces[1] is second
     assert len(row.body.pieces) == 4
+
+
+def test_thinking_says_how_much_it_is_and_that_it_goes_on_until_it_is_stopped(
+    qapp: object, theme: Theme
+) -> None:
+    body = Body(ChatStyle(theme))
+
+    def said(text: str, *, is_final: bool) -> list[str]:
+        body.set_reply(text, is_final=is_final, shows_thinking=False)
+        return [each.label for each in body.pieces if isinstance(each, FoldPiece)]
+
+    assert said("<think>one two", is_final=False) == ["Thinking: 2 words…"]
+    assert said("<think>one two", is_final=True) == ["Thought: 2 words"]
+    assert said("<think>one</think>Yes", is_final=False) == ["Thought: 1 word"]
 
 
 def test_thinking_may_be_unfolded_while_the_answer_streams(qapp: object, theme: Theme) -> None:
