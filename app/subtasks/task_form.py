@@ -34,6 +34,7 @@ from engine.options import MAX_REQUESTS
 
 COLUMN = 760
 _WIDE = 720  # pixels, from which on all choices have room in a row
+_NARROW = 530  # pixels, below which two of them have none
 _TASK_LINES = 4
 _FEW_ITEMS, _MANY_ITEMS = 6, 24  # lines of the list
 
@@ -174,15 +175,16 @@ class TaskForm(QWidget):
         self._scroll(column)
         follow_font(self, self._fit_choices)
 
-    def _items_head(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_S)
-        row.addWidget(label(tr("Items"), "heading"))
-        row.addWidget(self.n_items)
-        row.addStretch()
-        row.addWidget(self.split_button)
-        row.addWidget(self.import_button)
-        return row
+    def _items_head(self) -> QGridLayout:
+        self._head = grid = QGridLayout()
+        grid.setHorizontalSpacing(SPACE_S)
+        grid.setVerticalSpacing(SPACE_S)
+        grid.addWidget(label(tr("Items"), "heading"), 0, 0)
+        grid.addWidget(self.n_items, 0, 1)
+        grid.addWidget(self.split_button, 0, 3)
+        grid.addWidget(self.import_button, 0, 4)
+        grid.setColumnStretch(2, 1)
+        return grid
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
         """There may be more room, or less."""
@@ -190,21 +192,24 @@ class TaskForm(QWidget):
         self._fit_choices()
 
     def _fit_choices(self) -> None:
-        """Where there is little room, the last choice goes below the others."""
-        place = (1, 2, 1, 1) if self.width() >= scaled(self, _WIDE) else (2, 0, 1, 3)
-        if self._grid.getItemPosition(self._grid.indexOf(self.summarise)) != place:
-            self._grid.removeWidget(self.summarise)
-            self._grid.addWidget(self.summarise, *place)
+        """Where there is little room, choices go below others."""
+        wide = self.width() >= scaled(self, _WIDE)
+        narrow = self.width() < scaled(self, _NARROW)
+        _move(self._head, self.split_button, (1, 0, 1, 5) if narrow else (0, 3, 1, 1))
+        _move(self._grid, self._at_once_label, (2, 0, 1, 1) if narrow else (0, 1, 1, 1))
+        _move(self._grid, self.at_once, (3, 0, 1, 1) if narrow else (1, 1, 1, 1))
+        below = (4, 0, 1, 3) if narrow else (2, 0, 1, 3)
+        _move(self._grid, self.summarise, (1, 2, 1, 1) if wide else below)
 
     def _choices(self) -> QGridLayout:
         self._grid = grid = QGridLayout()
         grid.setHorizontalSpacing(SPACE_XL)
         grid.setVerticalSpacing(SPACE_XS)
-        for column, (text, widget) in enumerate(
-            ((tr("Sampling"), self.preset), (tr("At once"), self.at_once))
-        ):
-            grid.addWidget(label(text, "small"), 0, column)
-            grid.addWidget(widget, 1, column)
+        self._at_once_label = label(tr("At once"), "small")
+        grid.addWidget(label(tr("Sampling"), "small"), 0, 0)
+        grid.addWidget(self.preset, 1, 0)
+        grid.addWidget(self._at_once_label, 0, 1)
+        grid.addWidget(self.at_once, 1, 1)
         grid.addWidget(self.summarise, 1, 2)
         grid.setColumnStretch(3, 1)
         return grid
@@ -336,6 +341,13 @@ class TaskForm(QWidget):
         self.import_button.setIcon(self._theme.icon("file", "muted"))
         for button in (self.split_button, self.import_button):
             button.setIconSize(QSize(16, 16))
+
+
+def _move(grid: QGridLayout, widget: QWidget, place: tuple[int, int, int, int]) -> None:
+    """To this row and column, over so many rows and columns."""
+    if grid.getItemPosition(grid.indexOf(widget)) != place:
+        grid.removeWidget(widget)
+        grid.addWidget(widget, *place)
 
 
 def _centred(content: QLayout, above: int, below: int) -> QWidget:

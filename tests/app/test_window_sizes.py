@@ -148,10 +148,12 @@ def test_no_page_scrolls_sideways_in_the_smallest_window(window: MainWindow, qtb
             window.pages.get("settings").show_section(name)  # type: ignore[attr-defined]
         _wait_until_laid_out(window, qtbot)
         qtbot.waitUntil(lambda: not _sideways(window))
-    window.show_page("chats")
     window.show_dock(True)
-    _wait_until_laid_out(window, qtbot)
-    qtbot.waitUntil(lambda: not _sideways(window.area.dock))
+    for name in ("chats", "subtasks"):
+        window.show_page(name)
+        _wait_until_laid_out(window, qtbot)
+        qtbot.waitUntil(lambda: not _sideways(window.area))
+    assert window.pages.subtasks.form.isVisible()
 
 
 def test_the_title_of_an_item_can_be_read_in_the_smallest_window(
