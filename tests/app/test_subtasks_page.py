@@ -367,4 +367,4 @@ def test_larger_letters_find_room_at_once(page: SubtasksPage, qtbot: QtBot) -> N
         font.setPixelSize(60)
         widget.setFont(font)
     assert not detail.open_button.text()
-    assert form._grid.getItemPosition(form._grid.indexOf(form.summarise)) == (2, 0, 1, 3)
+    assert form._grid.getItemPosition(form._grid.indexOf(form.summarise)) == (4, 0, 1, 3)
