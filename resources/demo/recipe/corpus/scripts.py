@@ -3,7 +3,16 @@
 import re
 from random import Random
 
-from recipe.corpus.forms import Section, framed, is_brief, names, one_sentence, sections
+from recipe.corpus.forms import (
+    Section,
+    framed,
+    is_brief,
+    names,
+    one_sentence,
+    quoted,
+    section_of,
+    sections,
+)
 from recipe.corpus.grammar import Value, expand
 from recipe.corpus.turn import Exchange, Thread
 
@@ -26,6 +35,8 @@ GLAD = {
     *("birthday", "good friend", "love", "new job", "visit", "comfort", "death", "pet gone"),
     "expecting",
 }
+# Questions that can be handed on.
+ASKED = re.compile(r"(What|Why|How|Where|Which|When|Who|Do|Does|Is|Are|Can) .*\?$")
 # What is said only after an answer that asks for it.
 REPLIES = {
     "yes": re.compile(r"(Is there|Would you like to (know|hear more))[^.!?]*\?$"),
@@ -50,18 +61,21 @@ class ScriptTopic:
     def thread(self, rng: Random) -> Thread:
         """One to four exchanges of different sections."""
         left = list(self._sections)
-        section = rng.choice([s for s in left if s.questions])
+        section = _chosen([s for s in left if s.questions], rng)
         found = [self.exchange(section, rng, follows=False)]
         left.remove(section)
         while len(found) < 4 and rng.random() < self._follow_rate:
             told = found[-1].answer
+            if self._brief and rng.random() < 0.3:
+                found.append(self._after(section, told, rng))
+                break
             fitting = [s for s in left if s.follow_ups and _follows(s, told)]
             # A question is mostly answered.
             asked = [s for s in fitting if s.name in REPLIES]
             fitting = asked if asked and rng.random() < 0.6 else fitting
             if not fitting:
                 break
-            section = rng.choice(fitting)
+            section = _chosen(fitting, rng)
             left.remove(section)
             found.append(self.exchange(section, rng, follows=True))
         return found
@@ -83,6 +97,8 @@ class ScriptTopic:
             form = rng.choice(asked)
             wording = f"{'~' if asked is section.follow_ups else '?'}{asked.index(form)}"
             question = expand(form, rng, values)
+            if self._brief and wording[0] == "?" and ASKED.match(question) and rng.random() < 0.15:
+                question = quoted(question, rng)
             glad = section.name in GLAD or section.name.startswith("tell ")
             if self.name in TROUBLED and not glad and "~" not in wording:
                 question = _told(question, rng)
@@ -95,6 +111,25 @@ class ScriptTopic:
             if not _shared(added, answer) and not ("?" in added and "?" in answer):
                 answer += " " + added
         return Exchange(f"{self.name}/{section.name}/{wording}", question, answer)
+
+
+    def _after(self, section: Section, told: str, rng: Random) -> Exchange:
+        """What is asked about `told` itself: to say it simply, why it is so, what else there is."""
+        after = section_of("frames.forms", rng.choice(("simpler", "deeper", "further")))
+        form = rng.choice(after.follow_ups)
+        answer = expand(rng.choice(after.answers), rng)
+        others = [a for a in one_sentence(section.answers) if not _shared(a, told)]
+        if after.name == "simpler" and others and "{" not in others[0]:
+            answer = f"In short: {expand(others[0], rng)}"
+        fresh = [a for a in section.additions if not _shared(a, told) and "?" not in a]
+        if after.name == "further" and fresh:
+            answer = expand(rng.choice(fresh), rng)
+        key = f"{self.name}/{section.name}/{after.name}/~{after.follow_ups.index(form)}"
+        return Exchange(key, form, answer)
+
+
+def _chosen(of: list[Section], rng: Random) -> Section:
+    return rng.choices(of, [section.weight for section in of])[0]
 
 
 def _follows(section: Section, answer: str) -> bool:
