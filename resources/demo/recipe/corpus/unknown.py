@@ -10,6 +10,7 @@ from recipe.corpus.turn import Exchange, Thread
 LARGE = (*(str(n) for n in range(11, 100)), "125", "144", "250", "365", "512", "999", "1000")
 SMALL = (*names("numbers"), *(str(n) for n in range(1, 11)))
 OPERATIONS = ("times", "plus", "minus", "divided by", "*", "+", "-", "/", "and", "x")
+ADDED = ("plus", "+", "and")
 POEMS = PoemTopic()
 # Sections about one of a list that is called "unknown" and this.
 UNKNOWN = {
@@ -51,7 +52,7 @@ class UnknownTopic:
             "subject": subject,
             "first": rng.choice(rng.choice(numbers)),
             "second": rng.choice(rng.choice(numbers)),
-            "large": rng.choice(LARGE),
+            "large": rng.choice(LARGE[10:]),
             "operation": rng.choice(OPERATIONS),
             **{name: rng.choice(names(f"unknown {group}")) for name, group in UNKNOWN.items()},
         }
@@ -62,6 +63,9 @@ class UnknownTopic:
             question = framed(expand(form, rng, values, capital=False), rng)
         else:
             form = rng.choice(asked)
+            # Small sums, and which small numbers are even, are known.
+            if "{operation}" not in form or values["operation"] in ADDED:
+                values["first"] = rng.choice(LARGE)
             wording = f"{'~' if asked is section.follow_ups else ''}{asked.index(form)}"
             question = expand(form, rng, values)
         answer = expand(rng.choice(section.answers), rng, values)
