@@ -70,6 +70,15 @@ NEXT_ONE = (
     "And a poem about {subject}?",
     "Nice. One about {subject}, please.",
 )
+AFTER_WORDS = (
+    "Now write a [short|little|] poem about {subject}.",
+    "[Nice|Great|Thanks|Cool|OK]. Now write a [short|little|] poem about {subject}.",
+    "Now write me a poem about {subject}, please.",
+    "[Nice|Great]. Can you write a [short|] poem about {subject}?",
+    "And now a [short|] poem about {subject}.",
+    "Write a [short|] poem about {subject} now.",
+    "Can you make a poem about {subject}?",
+)
 NEXT_ANY = (
     "Another one, please.",
     "Another poem, please.",
@@ -150,6 +159,11 @@ class PoemTopic:
             subject = rng.choice(cast("no poems"))
             section = section_of("poems.forms", rng.choice(ANY))
         return _made(NEXT_ONE if follows else ASKED, subject, NO_POEM, section, rng)
+
+    def about(self, name: str, rng: Random) -> Exchange:
+        """The poem of the section `name`, after words that rhyme."""
+        section = section_of("poems.forms", name)
+        return _made(AFTER_WORDS, name, _lead(False), section, rng)
 
     @staticmethod
     def _known(section: Section, rng: Random, follows: bool) -> Exchange:
