@@ -70,6 +70,7 @@ class ScriptTopic:
                 found.append(self._after(section, told, rng))
                 break
             fitting = [s for s in left if s.follow_ups and _follows(s, told)]
+            fitting = _upon(section, fitting, rng)
             # A question is mostly answered.
             asked = [s for s in fitting if s.name in REPLIES]
             fitting = asked if asked and rng.random() < 0.6 else fitting
@@ -115,17 +116,26 @@ class ScriptTopic:
 
     def _after(self, section: Section, told: str, rng: Random) -> Exchange:
         """What is asked about `told` itself: to say it simply, why it is so, what else there is."""
-        after = section_of("frames.forms", rng.choice(("simpler", "deeper", "further")))
+        others = [a for a in one_sentence(section.answers) if not _shared(a, told)]
+        kinds = ("simpler", "deeper", "further") if others else ("deeper", "further")
+        after = section_of("frames.forms", rng.choice(kinds))
         form = rng.choice(after.follow_ups)
         answer = expand(rng.choice(after.answers), rng)
-        others = [a for a in one_sentence(section.answers) if not _shared(a, told)]
-        if after.name == "simpler" and others and "{" not in others[0]:
-            answer = f"In short: {expand(others[0], rng)}"
+        if after.name == "simpler" and others:
+            answer = f"In short: {expand(others[-1], rng)}"
         fresh = [a for a in section.additions if not _shared(a, told) and "?" not in a]
         if after.name == "further" and fresh:
             answer = expand(rng.choice(fresh), rng)
         key = f"{self.name}/{section.name}/{after.name}/~{after.follow_ups.index(form)}"
         return Exchange(key, form, answer)
+
+
+def _upon(last: Section, fitting: list[Section], rng: Random) -> list[Section]:
+    """Those of `fitting` to ask after `last`; "upon X, ..." follows only X, as it says "it"."""
+    linked = [s for s in fitting if s.name.startswith(f"upon {last.name},")]
+    if linked and rng.random() < 0.6:
+        return linked
+    return [s for s in fitting if not s.name.startswith("upon ")]
 
 
 def _chosen(of: list[Section], rng: Random) -> Section:
