@@ -42,6 +42,10 @@ REPLIES = {
     "yes": re.compile(r"(Is there|Would you like to (know|hear more))[^.!?]*\?$"),
     "no": re.compile(r"(Is there|Would you like|Shall)[^.!?]*\?$"),
     "well": re.compile(r"(?i:how are you|and you|how about you)[^.!?]*\?$"),
+    "well and you": re.compile(r"(?i:how are you|and you|how about you)[^.!?]*\?$"),
+    "not well": re.compile(r"(?i:how are you|and you|how about you)[^.!?]*\?$"),
+    "another joke": re.compile(r"(words|clock|towel)!$"),
+    "funny": re.compile(r"(words|clock|towel|piano)!$"),
     "slept well": re.compile(r"Did you sleep well\?$"),
 }
 
@@ -64,6 +68,8 @@ class ScriptTopic:
         section = _chosen([s for s in left if s.questions], rng)
         found = [self.exchange(section, rng, follows=False)]
         left.remove(section)
+        if self.name in TROUBLED and not _is_glad(section) and rng.random() < 0.22:
+            found.append(_after_tip(section, found[0].answer, rng))
         while len(found) < 4 and rng.random() < self._follow_rate:
             told = found[-1].answer
             if self._brief and rng.random() < 0.3:
@@ -100,8 +106,7 @@ class ScriptTopic:
             question = expand(form, rng, values)
             if self._brief and wording[0] == "?" and ASKED.match(question) and rng.random() < 0.15:
                 question = quoted(question, rng)
-            glad = section.name in GLAD or section.name.startswith("tell ")
-            if self.name in TROUBLED and not glad and "~" not in wording:
+            if self.name in TROUBLED and not _is_glad(section) and "~" not in wording:
                 question = _told(question, rng)
         brief = is_brief(question)
         forms = one_sentence(section.answers) if brief else section.answers
@@ -140,6 +145,24 @@ def _upon(last: Section, fitting: list[Section], rng: Random) -> list[Section]:
 
 def _chosen(of: list[Section], rng: Random) -> Section:
     return rng.choices(of, [section.weight for section in of])[0]
+
+
+def _is_glad(section: Section) -> bool:
+    """Whether no tip is wanted."""
+    return section.name in GLAD or section.name.startswith("tell ")
+
+
+def _after_tip(section: Section, told: str, rng: Random) -> Exchange:
+    """What is said after the tip `told` of `section`."""
+    said = rng.choice(sections("tips.forms"))
+    form = rng.choice(said.questions)
+    answer = expand(rng.choice(said.answers), rng)
+    others = [expand(other, rng) for other in section.answers if "{" not in other]
+    others = [other for other in others if not _shared(other, told) and "?" not in other[:-1]]
+    if said.name == "more" and others:
+        answer = rng.choice(others)
+    key = f"tips/{said.name}/{section.name}/{said.questions.index(form)}"
+    return Exchange(key, expand(form, rng), answer)
 
 
 def _follows(section: Section, answer: str) -> bool:
