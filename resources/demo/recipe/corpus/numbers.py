@@ -113,7 +113,7 @@ class NumberTopic:
         rng: Random, kind: str, value: str, follows: bool, values: Mapping[str, str]
     ) -> Exchange:
         section = section_of("numbers.forms", kind)
-        follows = follows and bool(section.follow_ups) or not section.questions
+        follows = (follows and bool(section.follow_ups)) or not section.questions
         forms = section.follow_ups if follows else section.questions
         form = rng.choice(forms)
         key = f"numbers/{kind}/{value}/{'~' if follows else '?'}{forms.index(form)}"

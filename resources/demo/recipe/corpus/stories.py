@@ -21,10 +21,32 @@ ANY = (
 )
 # Plots that do not fit a hero of whom only the kind is asked for.
 UNFIT = {
-    "fly": ("bird", "bee", "robin", "crow", "owl", "duck", "butterfly", "fairy", "dragon", "hen",
-            "parrot", "chicken", "superhero"),
-    "swim": ("duck", "frog", "turtle", "penguin", "otter", "beaver", "fisherman", "sailor",
-             "crocodile"),
+    "fly": (
+        "bird",
+        "bee",
+        "robin",
+        "crow",
+        "owl",
+        "duck",
+        "butterfly",
+        "fairy",
+        "dragon",
+        "hen",
+        "parrot",
+        "chicken",
+        "superhero",
+    ),
+    "swim": (
+        "duck",
+        "frog",
+        "turtle",
+        "penguin",
+        "otter",
+        "beaver",
+        "fisherman",
+        "sailor",
+        "crocodile",
+    ),
     "dragon": ("dragon",),
     "moon": ("alien",),
     "small": ("elephant", "bear", "lion", "tiger", "giraffe", "horse", "cow", "giant"),
@@ -72,7 +94,7 @@ YES = ("Yes, please.", "Yes please", "Yes", "OK", "Please do.", "Sure!", "I woul
 
 
 class StoryTopic:
-    """Stories of data/plots.forms, of heroes in data/casts.table, data/tales.forms and tones.forms."""
+    """Stories of plots.forms, tales.forms and tones.forms in data/, of heroes in casts.table."""
 
     name = "stories"
 
