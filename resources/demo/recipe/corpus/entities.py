@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from random import Random
 
+from recipe.corpus.asked_more import more_asked, rows_of
 from recipe.corpus.entity_replies import (
     BECAUSE,
     DECLINED,
@@ -24,7 +25,7 @@ from recipe.corpus.forms import (
     table,
     text,
 )
-from recipe.corpus.grammar import expand, plural, slots
+from recipe.corpus.grammar import expand, slots
 from recipe.corpus.order import in_order
 from recipe.corpus.pairs import firsts, joined, of_both, seconds, some
 from recipe.corpus.turn import Exchange, Thread
@@ -34,7 +35,7 @@ COMPOSED = ("about", "like", "more")
 # Sections whose answers one sentence cannot give.
 LONG = ("steps",)
 # Sections that are not asked about together with another.
-ALONE = (*LONG, "one", "fact", "sick", "things", "sort", "has_air")
+ALONE = (*LONG, "one", "fact", "sick", "things", "sort", "has_air", "been", "trip", "pack")
 # What shows that an answer names what it is about.
 NAMING = {"name", "names", "facts"}
 
@@ -68,7 +69,7 @@ class EntityTopic:
     def __init__(self, name: str, plural_subject: bool) -> None:
         self.name = name
         self._plural = plural_subject
-        self.rows = tuple(_with_names(row) for row in table(f"{name}.table"))
+        self.rows = rows_of(name)
         self._sections = {section.name: section for section in sections(f"{name}.forms")}
         self._aspects = [s for s in self._sections.values() if s.name not in COMPOSED]
         self._near = [row for row in table("near.table") if row["topic"] == name]
@@ -76,6 +77,8 @@ class EntityTopic:
 
     def thread(self, rng: Random) -> Thread:
         """One to five exchanges about one entity, or two."""
+        if found := more_asked(self.name, rng):
+            return found
         talk = _Talk(rng.choice(self.rows))
         found = [self._first(talk, rng)]
         while len(found) < 5 and rng.random() < 0.5:
@@ -388,12 +391,3 @@ def _naming(section: Section, row: Row) -> list[str]:
         for form in _usable(section.answers, row)
         if slots(form) & NAMING and "?" not in form and not form.startswith(("Yes", "No", "["))
     ]
-
-
-def _with_names(row: Row) -> Row:
-    """`row` with the plural of its name, and with the words for it where it has a verb."""
-    if "verb" in row:
-        several = row["verb"] == "are"
-        words = ("they", "them", "taste") if several else ("it", "it", "tastes")
-        row = {**row, **dict(zip(("they", "them", "tastes"), words, strict=True))}
-    return {"names": plural(text(row["name"])), **row}
