@@ -5,13 +5,11 @@ BECAUSE = (
     "{fact} because {reason}.",
     "[I can tell you|I know this one]: {fact} because {reason}.",
 )
+# Without what was asked: a small model would fill in something else.
 DECLINED = (
-    "I do not know {clause}.",
-    "I do not know {clause}, sorry.",
-    "Sorry, I do not know {clause}.",
-    "I am sorry, I do not know {clause}. I am only a tiny model.",
-    "I never learned {clause}.",
-    "I cannot tell you {clause}. I know only simple facts.",
+    "I do not know that, sorry. I am only a tiny model.",
+    "I do not know that, sorry.",
+    "Sorry, I do not know that. I know only simple facts.",
 )
 # How a message begins that asks for something to be done, which "Gladly!" may answer.
 REQUESTS = (
