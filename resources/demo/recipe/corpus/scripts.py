@@ -72,7 +72,7 @@ class ScriptTopic:
             found.append(_after_tip(section, found[0].answer, rng))
         while len(found) < 4 and rng.random() < self._follow_rate:
             told = found[-1].answer
-            if self._brief and rng.random() < 0.3:
+            if self.name == "nature" and rng.random() < 0.3:
                 found.append(self._after(section, told, rng))
                 break
             fitting = [s for s in left if s.follow_ups and _follows(s, told)]
@@ -108,6 +108,8 @@ class ScriptTopic:
                 question = quoted(question, rng)
             if self.name in TROUBLED and not _is_glad(section) and "~" not in wording:
                 question = _told(question, rng)
+            if self.name in TROUBLED and rng.random() < 0.4:
+                question = re.sub(r"\b(mother|father|grandmother|grandfather)\b", _homely, question)
         brief = is_brief(question)
         forms = one_sentence(section.answers) if brief else section.answers
         answer = expand(rng.choice(forms), rng, values)
@@ -145,6 +147,12 @@ def _upon(last: Section, fitting: list[Section], rng: Random) -> list[Section]:
 
 def _chosen(of: list[Section], rng: Random) -> Section:
     return rng.choices(of, [section.weight for section in of])[0]
+
+
+def _homely(found: re.Match[str]) -> str:
+    """What most people call their parents and grandparents."""
+    names_of = {"mother": "mum", "father": "dad", "grandmother": "grandma"}
+    return names_of.get(found[0], "grandpa")
 
 
 def _is_glad(section: Section) -> bool:
