@@ -152,6 +152,8 @@ def _values(section: Section) -> tuple[str, ...]:
         return _list("countries") + _list("home towns")
     if section.name == "untold":
         return ("-",)
+    if section.name == "pets owned":
+        return (*_list("pets owned"), "dog and a cat", "cat and a dog", "cat and a rabbit")
     return _list(section.name)
 
 
