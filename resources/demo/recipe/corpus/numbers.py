@@ -176,11 +176,11 @@ class NumberTopic:
             other = "even" if n % 2 == 0 else "odd"
             values = {"number": asked, "name": NUMBERS[n - 1], "other": other}
             return self._made(rng, kind, str(n), follows, values)
-        if rng.random() < 0.65:
-            a, b = rng.choice(((1, 1), (2, 2), (3, 3), (5, 5), (10, 10), (0, 0), (0, 0), (0, 0)))
-            a, b = (a, b) if a else (rng.randint(1, 5), rng.randint(1, 5))
-        else:
-            a, b = rng.randint(1, 10), rng.randint(1, 10)
+        a, b = rng.randint(1, 10), rng.randint(1, 10)
+        if (roll := rng.random()) < 0.2:
+            a = b = rng.choice((1, 2, 2, 3, 4, 5, 10))
+        elif roll < 0.6:
+            a, b = rng.randint(1, 5), rng.randint(1, 5)
         one, two = (NUMBERS[n - 1] if words else str(n) for n in (a, b))
         values = {
             **{"one": one, "two": two, "sum": rng.choice(SIGNS[4:] if words else SIGNS)},

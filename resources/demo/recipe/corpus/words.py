@@ -4,7 +4,7 @@ import re
 from functools import cache
 from random import Random
 
-from recipe.corpus.forms import DATA, Row, items, names, section_of, table, text
+from recipe.corpus.forms import DATA, Row, items, names, section_of, sections, table, text
 from recipe.corpus.grammar import capitalise, expand, join, plural
 from recipe.corpus.numbers import NumberTopic
 from recipe.corpus.poems import PoemTopic
@@ -19,10 +19,10 @@ _NO_RHYME = ("orange", "silver", "purple", "month", "wasp", "angel", "breakfast"
 _PAIRS = ("opposites", "opposites", "opposites", "pasts", "pasts", "pasts", "plurals", "synonyms")
 _TASKS = (
     *(*_PAIRS, *("plurals",) * 2, *("rhyme",) * 5, *("uses",) * 5),
-    *("two words", "letter", "spelling"),
+    *("two words", "letter", "spelling", "terms"),
 )
 # The share of words that people ask for most.
-_ASKED = 0.65
+_ASKED = 0.72
 # Poems that may be asked for after a rhyme.
 _POEMS = {
     **{"moon": "the moon", "sea": "the sea", "rain": "rain", "star": "stars", "cat": "cats"},
@@ -161,6 +161,8 @@ class WordTopic:
         """A task, and if `more`, at times another answer to the same after it."""
         if task == "spelling":
             return [self._letters(rng, before)]
+        if task == "terms":
+            return [self._term(rng)]
         if task == "two words":
             return [self._two_words(rng, before)]
         if task == "letter":
@@ -173,7 +175,12 @@ class WordTopic:
             key, question = self._asked(rng, kind, unknown_word(rng, task), before)
             others = section_of("words.forms", task).others
             return [Exchange(key, question, expand(rng.choice(others), rng))]
-        word = rng.choice(asked(task) if rng.random() < _ASKED else list(known))
+        word = rng.choice(list(known))
+        if rng.random() < _ASKED:
+            # What people ask for most stands first.
+            common = asked(task)
+            weights = [1 / (place + 20) for place in range(len(common))]
+            word = rng.choices(common, weights)[0]
         if task == "rhyme":
             only = more and rng.random() < 0.4
             found = [self._listed(rng, task, word, _families()[word], before, only)]
@@ -281,6 +288,14 @@ class WordTopic:
             return Exchange(key, question, expand(rng.choice(section.others), rng))
         values = {"sentence": capitalise(said)}
         return Exchange(key, question, expand(rng.choice(section.answers), rng, values))
+
+    @staticmethod
+    def _term(rng: Random) -> Exchange:
+        """What a word about words means."""
+        section = rng.choice(sections("terms.forms"))
+        form = rng.choice(section.questions)
+        key = f"words/terms/{section.name}/?{section.questions.index(form)}"
+        return Exchange(key, expand(form, rng), section.answers[0])
 
     @staticmethod
     def _any(rng: Random) -> str:
