@@ -25,6 +25,12 @@ def more_asked(name: str, rng: Random) -> Thread:
     return _scripts(name).thread(rng) if rng.random() < SHARES.get(name, 0) else []
 
 
+def told_of(answer: str, rows: tuple[Row, ...]) -> Row | None:
+    """The one of `rows` that `answer` is about, if it opens with its name."""
+    opened = (row for row in rows if answer.startswith(f"{text(row['name'])} is "))
+    return next(opened, None)
+
+
 @cache
 def _scripts(name: str) -> ScriptTopic:
     return ScriptTopic(f"{name}_more", brief=True)

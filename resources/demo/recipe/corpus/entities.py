@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from random import Random
 
-from recipe.corpus.asked_more import more_asked, rows_of
+from recipe.corpus.asked_more import more_asked, rows_of, told_of
 from recipe.corpus.entity_replies import (
     BECAUSE,
     DECLINED,
@@ -77,10 +77,13 @@ class EntityTopic:
 
     def thread(self, rng: Random) -> Thread:
         """One to five exchanges about one entity, or two."""
-        if found := more_asked(self.name, rng):
-            return found
         talk = _Talk(rng.choice(self.rows))
-        found = [self._first(talk, rng)]
+        if found := more_asked(self.name, rng):
+            if not (told := told_of(found[-1].answer, self.rows)):
+                return found
+            talk = _Talk(told, {"known"})
+        else:
+            found = [self._first(talk, rng)]
         while len(found) < 5 and rng.random() < 0.5:
             if rng.random() < 0.25:
                 made, talk = self._other(talk, found[-1], rng)

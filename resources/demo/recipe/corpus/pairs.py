@@ -16,7 +16,7 @@ _ASKING = re.compile(
 _SUBJECT = re.compile(r"\b(do|does|are|is|can|should I water) \{(a name|names|name)\}(?=[ ?])")
 _OBJECT = re.compile(r"\b(they|their|have|are|do)\b", re.IGNORECASE)
 # How many times as often as others an aspect is asked about.
-OFTEN = {"fact": 4, "kind": 2, "home": 2, "food": 2, "use": 2, "capital": 2, "known": 2}
+OFTEN = {"fact": 4, "kind": 2, "home": 2, "food": 2, "use": 4, "extra": 3, "capital": 2, "known": 2}
 _JOINED = (" and ", " and ", " and ", ", and ", "? And ", "? ")
 
 
@@ -38,6 +38,8 @@ def seconds(section: Section, row: Row, subject: str) -> list[str]:
         if not asks_plainly(form) or not slots(form) <= row.keys():
             continue
         if re.search(rf"\b({subject}|{'them|their' if subject == 'they' else 'its'})\b", form):
+            found.append(form.removeprefix("And "))
+        elif subject == "it" and re.search(r"\w (?<!is )(?<!are )there\?$", form):
             found.append(form.removeprefix("And "))
         elif subject == "it" and " them" in form and not _OBJECT.search(form):
             found.append(form.replace(" them", " it"))
