@@ -71,6 +71,8 @@ def test_a_list_has_as_many_as_asked_for_and_goes_on_behind_them() -> None:
         if "/unknown/" in thread[0].key:
             assert "I do not know any of those" in thread[0].answer
             continue
+        if "/all " in thread[0].key:
+            continue
         listed = [text(item) for item in items(rows[thread[0].key.split("/")[1]]["items"])]
         answer = re.sub(r"^(Here are .*: |How about )", "", thread[0].answer).rstrip(".?")
         found = re.split(r", | and (?!seek|ladders)", answer)
@@ -83,6 +85,8 @@ def test_a_list_has_as_many_as_asked_for_and_goes_on_behind_them() -> None:
         if asked and "{count}" in thread[0].key:
             assert asked[1] in (str(count), NUMBERS[count - 1])
         for exchange in thread[1:]:
+            if exchange.key.endswith("/favourite"):
+                continue
             if "know another" not in exchange.answer and "cannot" not in exchange.answer:
                 more = re.sub(r"^How about ", "", exchange.answer).rstrip(".?")
                 assert more.lower().startswith(listed[count].lower()), thread

@@ -63,7 +63,7 @@ class KitchenTopic:
 
     def __init__(self) -> None:
         self.rows = table("recipes.table")
-        self._often = [int(text(row["often"])) for row in self.rows]
+        self._often = [int(text(row["draws"])) for row in self.rows]
         rows = [row for row in table("strange.table") if row["topic"] == "recipes"]
         self._strange = tuple((x, text(row["number"])) for row in rows for x in items(row["items"]))
 
