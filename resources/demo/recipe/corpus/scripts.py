@@ -35,6 +35,8 @@ GLAD = {
     *("birthday", "good friend", "love", "new job", "visit", "comfort", "death", "pet gone"),
     "expecting",
 }
+# Sections that tell of something sad, for which a tip may be asked.
+SAD_NEWS = ("tell bad day", "tell mood bad", "tell unpleasant", "tell annoying", "tell lost")
 # Questions that can be handed on.
 ASKED = re.compile(r"(What|Why|How|Where|Which|When|Who|Do|Does|Is|Are|Can) .*\?$")
 # What is said only after an answer that asks for it.
@@ -68,8 +70,13 @@ class ScriptTopic:
         section = _chosen([s for s in left if s.questions], rng)
         found = [self.exchange(section, rng, follows=False)]
         left.remove(section)
+        if self.name == "nature" and rng.random() < 0.08:
+            other = _chosen([s for s in left if s.questions], rng)
+            return self._both(section, other, rng) or found
         if self.name in TROUBLED and not _is_glad(section) and rng.random() < 0.22:
             found.append(_after_tip(section, found[0].answer, rng))
+        if section.name in SAD_NEWS and rng.random() < 0.3:
+            found.append(_after_tip(section, found[0].answer, rng, "what to do"))
         while len(found) < 4 and rng.random() < self._follow_rate:
             told = found[-1].answer
             if self.name == "nature" and rng.random() < 0.3:
@@ -121,6 +128,20 @@ class ScriptTopic:
         return Exchange(f"{self.name}/{section.name}/{wording}", question, answer)
 
 
+    def _both(self, one: Section, two: Section, rng: Random) -> Thread:
+        """Both in one message, if both have a plain question."""
+        values: dict[str, Value] = {}
+        pairs = [[q for q in s.questions if ASKED.match(q) and ". " not in q] for s in (one, two)]
+        if not all(pairs):
+            return []
+        first, second = (expand(rng.choice(forms), rng, values) for forms in pairs)
+        joint = rng.choice((" and ", " and ", ", and ", "? And "))
+        second = second[0].lower() + second[1:]
+        question = first.removesuffix("?") + joint + second
+        told = [expand(rng.choice(one_sentence(s.answers)), rng, values) for s in (one, two)]
+        key = f"{self.name}/{one.name}/+{two.name}/{one.questions.index(pairs[0][0])}"
+        return [Exchange(key, question, " ".join(told))]
+
     def _after(self, section: Section, told: str, rng: Random) -> Exchange:
         """What is asked about `told` itself: to say it simply, why it is so, what else there is."""
         others = [a for a in one_sentence(section.answers) if not _shared(a, told)]
@@ -160,9 +181,9 @@ def _is_glad(section: Section) -> bool:
     return section.name in GLAD or section.name.startswith("tell ")
 
 
-def _after_tip(section: Section, told: str, rng: Random) -> Exchange:
-    """What is said after the tip `told` of `section`."""
-    said = rng.choice(sections("tips.forms"))
+def _after_tip(section: Section, told: str, rng: Random, name: str = "") -> Exchange:
+    """What is said after the tip `told` of `section`: that of `name` or any."""
+    said = section_of("tips.forms", name) if name else rng.choice(sections("tips.forms"))
     form = rng.choice(said.questions)
     answer = expand(rng.choice(said.answers), rng)
     others = [expand(other, rng) for other in section.answers if "{" not in other]
