@@ -134,12 +134,13 @@ class ScriptTopic:
         pairs = [[q for q in s.questions if ASKED.match(q) and ". " not in q] for s in (one, two)]
         if not all(pairs):
             return []
-        first, second = (expand(rng.choice(forms), rng, values) for forms in pairs)
+        forms = [rng.choice(asked) for asked in pairs]
+        first, second = (expand(form, rng, values) for form in forms)
         joint = rng.choice((" and ", " and ", ", and ", "? And "))
         second = second[0].lower() + second[1:]
         question = first.removesuffix("?") + joint + second
         told = [expand(rng.choice(one_sentence(s.answers)), rng, values) for s in (one, two)]
-        key = f"{self.name}/{one.name}/+{two.name}/{one.questions.index(pairs[0][0])}"
+        key = f"{self.name}/{one.name}/+{two.name}/{one.questions.index(forms[0])}"
         return [Exchange(key, question, " ".join(told))]
 
     def _after(self, section: Section, told: str, rng: Random) -> Exchange:
@@ -148,9 +149,10 @@ class ScriptTopic:
         kinds = ("simpler", "deeper", "further") if others else ("deeper", "further")
         after = section_of("frames.forms", rng.choice(kinds))
         form = rng.choice(after.follow_ups)
-        answer = expand(rng.choice(after.answers), rng)
-        if after.name == "simpler" and others:
+        if after.name == "simpler":
             answer = f"In short: {expand(others[-1], rng)}"
+        else:
+            answer = expand(rng.choice(after.answers), rng)
         fresh = [a for a in section.additions if not _shared(a, told) and "?" not in a]
         if after.name == "further" and fresh:
             answer = expand(rng.choice(fresh), rng)
