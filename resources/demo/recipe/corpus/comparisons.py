@@ -81,7 +81,7 @@ class ComparisonTopic:
 
     def thread(self, rng: Random) -> Thread:
         """One question, at times two, the second then mostly about the same animal."""
-        if rng.random() < 0.5:
+        if rng.random() < 0.6:
             return self._pets.thread(rng)
         size = (self._size,) * 4
         makers = (*size, self._lives, self._kind, self._kind, self._difference, self._fly)

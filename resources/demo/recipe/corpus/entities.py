@@ -35,7 +35,10 @@ COMPOSED = ("about", "like", "more")
 # Sections whose answers one sentence cannot give.
 LONG = ("steps",)
 # Sections that are not asked about together with another.
-ALONE = (*LONG, "one", "fact", "sick", "things", "sort", "has_air", "been", "trip", "pack")
+ALONE = (
+    *(*LONG, "one", "fact", "sick", "things", "sort", "has_air", "been", "trip", "pack"),
+    *("first", "keeping"),
+)
 # What shows that an answer names what it is about.
 NAMING = {"name", "names", "facts"}
 

@@ -3,7 +3,7 @@
 from random import Random
 
 from recipe.corpus.entities import EntityTopic
-from recipe.corpus.forms import Row, table, text
+from recipe.corpus.forms import Row, section_of, table, text
 from recipe.corpus.grammar import Value, expand
 from recipe.corpus.scripts import ScriptTopic
 from recipe.corpus.turn import Exchange, Thread
@@ -54,6 +54,17 @@ GETTING = (
     "I'd like to get {a name}.[| Any tips?]",
     "My [daughter|son|kid] wants {a name}.[| Is that a good idea?]",
 )
+# Said after advice on which pet to get.
+NAMED = (
+    *("Maybe {a name}.", "Maybe {a name}?", "{a name} maybe.", "{a name}, maybe.", "{a name}?"),
+    *("What about {a name}?", "How about {a name}?", "I think {a name}.", "{a name} I think"),
+    *("I would like {a name}.", "I like {s name}.", "Then {a name}.", "What does {a name} need?"),
+    *("{a name} would be nice.", "And {a name}?", "{a name} then. What does it need?"),
+)
+NEEDS = (
+    "{a name} needs {needs}. It lives {life}, so think first whether you have enough time, room "
+    "and money."
+)
 # Rows of data/pets.table that are the young of others.
 YOUNG = ("kitten", "puppy")
 
@@ -76,7 +87,24 @@ class PetTopic:
             return [self._care(rng)]
         if roll < 0.6:
             return [self._other(rng)]
+        if roll < 0.66:
+            return self._choice(rng)
         return self._help.thread(rng)
+
+    def _choice(self, rng: Random) -> Thread:
+        """Which pet to get, then one that is named, then what that eats."""
+        about = rng.choice(("pet choice", "pet child", "pet easy"))
+        found = [self._help.exchange(self._help.named(about), rng, follows=False)]
+        row = rng.choice(self._pets.rows)
+        form = rng.choice(NAMED)
+        key = f"pets/named/{row['name']}/{form}"
+        found.append(Exchange(key, expand(form, rng, row), expand(NEEDS, rng, row)))
+        if rng.random() < 0.4:
+            feed = section_of("pets.forms", "feed")
+            form = rng.choice(feed.follow_ups)
+            key = f"pets/feed/{row['name']}/~{feed.follow_ups.index(form)}"
+            found.append(Exchange(key, expand(form, rng, row), expand(feed.answers[0], rng, row)))
+        return found
 
     @staticmethod
     def _care(rng: Random) -> Exchange:
