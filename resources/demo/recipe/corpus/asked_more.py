@@ -5,6 +5,7 @@ from random import Random
 
 from recipe.corpus.forms import Row, table, text
 from recipe.corpus.grammar import plural
+from recipe.corpus.kitchen import KitchenTopic
 from recipe.corpus.scripts import ScriptTopic
 from recipe.corpus.turn import Thread
 
@@ -22,6 +23,8 @@ def rows_of(name: str) -> tuple[Row, ...]:
 
 def more_asked(name: str, rng: Random) -> Thread:
     """At times a thread of what is asked about `name` besides its rows, else none."""
+    if name == "recipes":
+        return _kitchen().thread(rng) if rng.random() < 0.5 else []
     return _scripts(name).thread(rng) if rng.random() < SHARES.get(name, 0) else []
 
 
@@ -29,6 +32,11 @@ def told_of(answer: str, rows: tuple[Row, ...]) -> Row | None:
     """The one of `rows` that `answer` is about, if it opens with its name."""
     opened = (row for row in rows if answer.startswith(f"{text(row['name'])} is "))
     return next(opened, None)
+
+
+@cache
+def _kitchen() -> KitchenTopic:
+    return KitchenTopic()
 
 
 @cache

@@ -17,7 +17,9 @@ BESIDES = (
 SUGGESTED = {
     **{"dinner": "pasta with tomato sauce", "breakfast": "porridge", "lunch": "a cheese sandwich"},
     **{"vegetarian": "vegetable soup", "dessert": "a fruit salad", "bake": "apple pie"},
-    **{"another dinner": "vegetable soup", "cold": "pumpkin soup"},
+    **{"another dinner": "vegetable soup", "cold": "pumpkin soup", "any recipe": "pancakes"},
+    **{"quick meal": "an omelette", "which soup": "tomato soup", "drink": "lemonade"},
+    **{"birthday cake": "a chocolate cake"},
 }
 # The share of chats about how to make what many people make, and of how to make what is suggested.
 KITCHEN, HOW = 0.55, 0.3
