@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "resources" / "demo"))
 
 from recipe.corpus import Turn, conversations
-from recipe.corpus.entities import WHY
+from recipe.corpus.entities import DECLINED, WHY
 from recipe.corpus.forms import items, sections, table, text
 from recipe.corpus.grammar import plural
 from recipe.corpus.memory import MemoryTopic
@@ -85,7 +85,7 @@ def test_facts_are_told_in_the_order_of_the_table_and_nothing_is_told_twice(name
         subject = str(row["names"] if name in ("animals", "plants", "objects") else row["name"])
         facts = [text(fact) for fact in items(row.get("facts", ()))]
         known = [re.compile(fact.replace("@", f"({subject}|they|it)"), re.I) for fact in facts]
-        for exchange in talks(topic.thread_about, 20):
+        for exchange in talks(topic.thread_about, 40):
             found = [pattern.search(exchange.answer) for pattern in known]
             starts = [match.start() for match in found if match]
             assert starts == sorted(starts), exchange.answer
@@ -116,12 +116,12 @@ def test_why_is_answered_with_the_fact_that_was_told(name: str) -> None:
     n_asked = 0
     for _ in range(1500):
         for before, after in pairwise(FACTS[name].thread(rng)):
-            if after.question in WHY:
+            if after.question in WHY and after.answer not in DECLINED:
                 n_asked += 1
                 told = re.split(r"\. |: |that ", before.answer)[-1].rstrip(".")
                 # The last words, for a fact may have been told about "them".
                 assert " ".join(told.lower().split()[-3:]) in after.answer.lower(), (before, after)
-    assert n_asked > 50
+    assert n_asked > 15
 
 
 def test_what_is_told_is_remembered_and_what_is_not_told_is_not_known() -> None:
@@ -169,9 +169,11 @@ def test_a_poem_is_called_by_its_own_subject() -> None:
 
 
 def test_what_is_not_known_is_not_named() -> None:
+    # Whole fields, which are the same for all that is asked about them.
+    fields = ("that", "history", "politics", "prices", "sport")
     for exchange in talks(UnknownTopic().thread, 1000):
         found = re.search(r"(not know|nothing|never learned|enough) about (\w+)", exchange.answer)
-        assert found is None or found[2] in ("that", "code"), exchange.answer
+        assert found is None or found[2] in fields, exchange.answer
 
 
 def test_sums_and_counts_are_right() -> None:
