@@ -1,5 +1,6 @@
 """Chats about dishes that many people make: how to, what else, how long, and without what."""
 
+import re
 from random import Random
 
 from recipe.corpus.forms import Row, Section, framed, items, section_of, table, text
@@ -32,11 +33,12 @@ AFTER = (
 FIRST = {
     **{"steps": 60, "foods": 9, "time": 6, "oven": 4, "with": 5, "tip": 3, "easy": 3},
     **{"amounts eggs": 2, "amounts flour": 1, "without": 6, "no oven": 1, "tools": 1},
+    **{"what": 2, "keep": 1, "vegan": 1},
 }
 NEXT = {
     **{"time": 8, "oven": 8, "no oven": 2, "with": 8, "tip": 5, "tools": 5, "amounts": 4},
     **{"amounts eggs": 3, "amounts flour": 3, "easy": 5, "without": 14, "thanks": 7, "good": 3},
-    **{"other": 5},
+    **{"other": 5, "done": 3, "keep": 3, "really": 4, "vegan": 2},
 }
 # What is asked in one go with how to make it, and what tells it.
 SECOND = (
@@ -53,6 +55,9 @@ MUST = (
     *(("hot cocoa", "milk"), ("macaroni cheese", "cheese"), ("bread", "flour")),
     *(("rice pudding", "milk"), ("pizza", "flour"), ("French toast", "eggs")),
 )
+# What is drunk at once; and what data/foods.table tells of.
+DRUNK = ("tea", "coffee", "cocoa", "lemonade", "smoothie", "milkshake", "mint tea", "iced tea")
+KNOWN = ("pizza", "bread", "chips", "tea", "coffee", "cake", "soup", "pasta")
 
 
 class KitchenTopic:
@@ -109,8 +114,14 @@ class KitchenTopic:
     @staticmethod
     def _fits(name: str, row: Row) -> bool:
         """Whether `name` can be asked of `row`."""
-        if name in ("oven", "no oven"):
-            return ("oven" in row) == (name == "oven")
+        if name in ("oven", "no oven", "done"):
+            return ("oven" in row) == (name != "no oven")
+        if name == "keep":
+            return not set(DRUNK) & set(items(row["words"]))
+        if name == "what":
+            return not set(KNOWN) & set(items(row["words"]))
+        if name == "vegan":
+            return "oven" in row and {"milk", "eggs", "an egg"} & set(items(row["foods"])) != set()
         if name.startswith("amounts "):
             return name.split()[1][:3] in text(row["amounts"])
         return name != "without" or bool(_left_out(row))
@@ -118,7 +129,7 @@ class KitchenTopic:
     def _exchange(
         self, row: Row, section: Section, asked: list[str], mark: str, rng: Random
     ) -> Exchange:
-        values = {**row, **_called(row, mark == "?", rng)}
+        values = {**row, **_called(row, mark == "?" and section.name != "what", rng)}
         if section.name == "without":
             values |= dict(zip(("thing", "instead"), rng.choice(_left_out(row)), strict=True))
         if mark == "?" and section.clauses and rng.random() < 0.2:
@@ -167,6 +178,8 @@ class KitchenTopic:
 def _agrees(form: str, row: Row) -> bool:
     """Whether the verb of `form` fits the number of what `row` names."""
     several = form.startswith("Are {x}") or " are {x}" in form.lower() or "do {x}" in form
+    if row["kind"] == "many" and re.match("(?i)(what )?is {x}", form):
+        return False
     # How to cook these themselves is asked in data/meals.forms.
     boiled = " cook {x}" in form.lower() and row.get("name") == "pasta with tomato sauce"
     return not boiled and (row["kind"] == "many" or not several)
@@ -188,6 +201,7 @@ def _called(row: Row, how: bool, rng: Random) -> Row:
     many = row["kind"] == "many"
     noun, recipe = rng.choice(items(row["noun"])), rng.choice(RECIPES)
     values: Row = {"x": word, "noun": noun, "recipe": recipe}
+    values |= {"bare": rng.choice(items(row["words"])), "are": "are" if many else "is"}
     return {**values, "them": "them" if many else "it", "they": "they" if many else "it"}
 
 
