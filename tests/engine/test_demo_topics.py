@@ -81,11 +81,12 @@ def test_some_are_chosen_in_their_order() -> None:
 def test_facts_are_told_in_the_order_of_the_table_and_nothing_is_told_twice(name: str) -> None:
     topic = FACTS[name]
     n_in_order = 0
+    told = talks(topic.thread_about, 80)
     for row in topic.rows:
         subject = str(row["names"] if name in ("animals", "plants", "objects") else row["name"])
         facts = [text(fact) for fact in items(row.get("facts", ()))]
         known = [re.compile(fact.replace("@", f"({subject}|they|it)"), re.I) for fact in facts]
-        for exchange in talks(topic.thread_about, 40):
+        for exchange in told:
             found = [pattern.search(exchange.answer) for pattern in known]
             starts = [match.start() for match in found if match]
             assert starts == sorted(starts), exchange.answer
