@@ -16,7 +16,10 @@ _ASKING = re.compile(
 _SUBJECT = re.compile(r"\b(do|does|are|is|can|should I water) \{(a name|names|name)\}(?=[ ?])")
 _OBJECT = re.compile(r"\b(they|their|have|are|do)\b", re.IGNORECASE)
 # How many times as often as others an aspect is asked about.
-OFTEN = {"fact": 4, "kind": 2, "home": 2, "food": 2, "use": 4, "extra": 3, "capital": 2, "known": 2}
+OFTEN = {
+    **{"fact": 4, "kind": 2, "home": 3, "food": 4, "life": 2},
+    **{"use": 4, "extra": 3, "capital": 2, "known": 2},
+}
 _JOINED = (" and ", " and ", " and ", ", and ", "? And ", "? ")
 
 
