@@ -64,7 +64,9 @@ def test_the_wordings_are_those_of_what_is_known(asked: list[Exchange]) -> None:
 
 
 def test_every_answer_declines_without_the_name(asked: list[Exchange]) -> None:
-    declines = re.compile(r"(?:do not|really) know|know nothing|never learned|no recipe|beyond me")
+    declines = re.compile(
+        r"(?:do not|really) know|know nothing|never learned|no recipe|cannot help|beyond me"
+    )
     offers = " ".join(section_of("unknown.forms", "offer").answers).lower()
     for exchange in asked:
         assert declines.search(exchange.answer) or "/after " in exchange.key, exchange
