@@ -18,7 +18,8 @@ _OBJECT = re.compile(r"\b(they|their|have|are|do)\b", re.IGNORECASE)
 # How many times as often as others an aspect is asked about.
 OFTEN = {
     **{"fact": 4, "kind": 2, "home": 3, "food": 4, "life": 2},
-    **{"use": 4, "extra": 3, "capital": 2, "known": 2},
+    **{"use": 4, "extra": 3, "capital": 3, "known": 4},
+    **{"country": 3, "continent": 2, "foods": 2, "eat": 2, "trip": 2, "see": 2},
 }
 _JOINED = (" and ", " and ", " and ", ", and ", "? And ", "? ")
 
