@@ -223,7 +223,8 @@ def _cast(rng: Random, kind: str, before: Mapping[str, Value]) -> dict[str, Valu
             at = before.get("any")
             place = rng.randrange(len(ANY)) if at is None else (int(text(at)) + 1) % len(ANY)
             if at is None and before:
-                place = 1 if "fox" in (before.get("hero"), before.get("other")) else 0
+                seen = {before.get("hero"), before.get("other"), before.get("plot")}
+                place = next(i for i, pair in enumerate(ANY) if not seen & set(pair))
             hero, plot = ANY[place]
             extra: dict[str, Value] = {"any": str(place)}
         else:
@@ -287,6 +288,8 @@ def _tale(
         line = rng.choice(_parts()[kind].answers)
         answer = f"{expand(line, rng, {'known': tale.name})} {answer}"
     key = f"stories/{tale.name}/{thing}/{'~' if follows else '?'}{asked.index(form)}"
+    # Some are asked for in words of their own.
+    form = thing if " story " in thing else form
     made = Exchange(key, expand(form, rng, {"tale": thing, "tone": thing}), answer)
     return made, {"plot": tale.name, "about": tale.additions[0]}
 
