@@ -20,7 +20,7 @@ def test_what_is_asked_upon_an_answer_follows_only_that_answer() -> None:
         for name in names[1:]:
             if name.startswith("upon "):
                 found += 1
-                assert name.removeprefix("upon ").removeprefix("upon ").split(",")[0] in names
+                assert name.removeprefix("upon ").split(",")[0] in names
     assert found > 100
 
 
