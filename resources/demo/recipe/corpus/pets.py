@@ -62,8 +62,7 @@ NAMED = (
     *("{a name} would be nice.", "And {a name}?", "{a name} then. What does it need?"),
 )
 NEEDS = (
-    "{a name} needs {needs}. It lives {life}, so think first whether you have enough time, room "
-    "and money."
+    "{a name} needs {needs}. Think first whether you have enough time, room and money."
 )
 # Rows of data/pets.table that are the young of others.
 YOUNG = ("kitten", "puppy")
