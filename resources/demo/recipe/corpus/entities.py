@@ -87,7 +87,8 @@ class EntityTopic:
             talk = _Talk(told, {"known"})
         else:
             found = [self._first(talk, rng)]
-        while len(found) < 5 and rng.random() < 0.5:
+        # After a question about two, "they" would be both.
+        while len(found) < 5 and not found[-1].key.endswith("/both") and rng.random() < 0.5:
             if rng.random() < 0.25:
                 made, talk = self._other(talk, found[-1], rng)
             elif self._can_ask_why(talk.fact, rng):
@@ -285,7 +286,7 @@ class EntityTopic:
             return Exchange(key, question, rng.choice(NOTHING_MORE))
         form = rng.choice(self._opening(left[0][0], talk))
         answer = self._say(left[0], form, talk, rng, True)
-        if rng.random() < 0.3:
+        if rng.random() < 0.3 and not question.startswith("Is "):
             answer = f"{expand(rng.choice(section.answers), rng)} {answer}"
         added = self._additions(answer, talk, rng, rng.choice((0, 1, 1, 2)), go_on=True)
         return Exchange(key, question, " ".join([answer, *added]))

@@ -18,12 +18,12 @@ RECIPES = (
     *("a good recipe", "the recipe", "your best recipe", "a short recipe"),
 )
 BEFORE = (
-    *("I'm hungry. ", "I am hungry. ", "Maybe I'll bake something. ", "My kids are hungry. "),
+    *("I'm hungry. ", "I am hungry. ", "My kids are hungry. "),
     *("Maybe I will cook something. ", "I want to cook something. ", "It is raining today. "),
     *("I have guests tonight. ", "I am new to cooking. ", "I am not a good cook. "),
     *("It's Sunday and I have time. ", "I have some time today. ", "I feel like cooking. "),
     *("My friend is coming over. ", "My kids love it. ", "I am bored. ", "It is cold outside. "),
-    *("I feel like baking. ", "Quick question: ", "We want to cook together. ", "I am at home. "),
+    *("Quick question: ", "We want to cook together. ", "I am at home. "),
 )
 AFTER = (
     *(" It is my first time.", " I have never done it before.", " My kids want some."),

@@ -83,7 +83,6 @@ SEVERAL = (
     "Do you know any {name}?",
     "Do you know some {name}?",
     "Which {name} do you know?",
-    "Which {name} are there?",
 )
 SINGLE = (
     "Name {a one}.",

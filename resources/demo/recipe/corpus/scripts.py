@@ -39,6 +39,8 @@ GLAD = {
 SAD_NEWS = ("tell bad day", "tell mood bad", "tell unpleasant", "tell annoying", "tell lost")
 # Questions that can be handed on.
 ASKED = re.compile(r"(What|Why|How|Where|Which|When|Who|Do|Does|Is|Are|Can) .*\?$")
+# What is asked for no tip: how much of something is right.
+NO_TIP = re.compile(r"(How (many|much|long|often)|Is|Are) ")
 # What is said only after an answer that asks for it.
 REPLIES = {
     "yes": re.compile(r"(Is there|Would you like to (know|hear more))[^.!?]*\?$"),
@@ -74,9 +76,9 @@ class ScriptTopic:
             other = _chosen([s for s in left if s.questions], rng)
             return self._both(section, other, rng) or found
         if self.name in TROUBLED and not _is_glad(section) and rng.random() < 0.22:
-            found.append(_after_tip(section, found[0].answer, rng))
+            found.append(_after_tip(section, found[0], rng))
         if section.name in SAD_NEWS and rng.random() < 0.3:
-            found.append(_after_tip(section, found[0].answer, rng, "what to do"))
+            found.append(_after_tip(section, found[0], rng, "what to do"))
         while len(found) < 4 and rng.random() < self._follow_rate:
             told = found[-1].answer
             if self.name == "nature" and rng.random() < 0.3:
@@ -89,9 +91,13 @@ class ScriptTopic:
             fitting = asked if asked and rng.random() < 0.6 else fitting
             if not fitting:
                 break
-            section = _chosen(fitting, rng)
-            left.remove(section)
-            found.append(self.exchange(section, rng, follows=True))
+            following = _chosen(fitting, rng)
+            left.remove(following)
+            made = self.exchange(following, rng, follows=True)
+            # What was told is not told again.
+            if not _sentences(made) & {s for before in found for s in _sentences(before)}:
+                found.append(made)
+                section = following
         return found
 
     def named(self, name: str) -> Section:
@@ -183,9 +189,13 @@ def _is_glad(section: Section) -> bool:
     return section.name in GLAD or section.name.startswith("tell ")
 
 
-def _after_tip(section: Section, told: str, rng: Random, name: str = "") -> Exchange:
-    """What is said after the tip `told` of `section`: that of `name` or any."""
-    said = section_of("tips.forms", name) if name else rng.choice(sections("tips.forms"))
+def _after_tip(section: Section, tip: Exchange, rng: Random, name: str = "") -> Exchange:
+    """What is said after `tip` of `section`: that of `name` or any that fits what was asked."""
+    told = tip.answer
+    unfit = {"what to do"} if tip.question.endswith("?") else set()
+    unfit |= {"why"} if NO_TIP.match(tip.question) else set()
+    fit = [s for s in sections("tips.forms") if s.name not in unfit]
+    said = section_of("tips.forms", name) if name else rng.choice(fit)
     form = rng.choice(said.questions)
     answer = expand(rng.choice(said.answers), rng)
     others = [expand(other, rng) for other in section.answers if "{" not in other]
@@ -194,6 +204,10 @@ def _after_tip(section: Section, told: str, rng: Random, name: str = "") -> Exch
         answer = rng.choice(others)
     key = f"tips/{said.name}/{section.name}/{said.questions.index(form)}"
     return Exchange(key, expand(form, rng), answer)
+
+
+def _sentences(of: Exchange) -> set[str]:
+    return set(re.split(r"(?<=[.!?]) ", of.answer))
 
 
 def _follows(section: Section, answer: str) -> bool:
