@@ -173,8 +173,6 @@ class KitchenTopic:
         return Exchange(f"kitchen/none/{word}/?{section.questions.index(form)}", question, answer)
 
 
-
-
 def _agrees(form: str, row: Row) -> bool:
     """Whether the verb of `form` fits the number of what `row` names."""
     several = form.startswith("Are {x}") or " are {x}" in form.lower() or "do {x}" in form

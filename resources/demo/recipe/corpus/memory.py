@@ -98,8 +98,8 @@ def _made(section: Section, rng: Random) -> Told:
     """Something to tell of `section`."""
     if section.name == "kin":
         group = rng.choice((WOMEN, MEN, ANYONE))
-        known = {WOMEN: names("women"), MEN: names("men")}
-        return Told(section, rng.choice(group), rng.choice(known.get(group, _people())))
+        called = {WOMEN: names("women"), MEN: names("men"), ANYONE: _people()}[group]
+        return Told(section, rng.choice(group), rng.choice(called))
     kin = rng.choice(PETS) if section.name == "pet names" else ""
     return Told(section, kin, rng.choice(_values(section)))
 

@@ -41,7 +41,7 @@ MEMORY = MemoryTopic(lambda rng: rng.choice(_BETWEEN)(rng))
 # Topic and its share of threads.
 MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
     *((FACTS[name].thread, share) for name, _, share in _FACTS),
-    (SMALLTALK.thread, 8),
+    (SMALLTALK.thread, 9),
     (ScriptTopic("identity", 0.4).thread, 8),
     (ScriptTopic("runahead", 0.4, brief=True).thread, 7),
     (ScriptTopic("advice", 0.25).thread, 10),
@@ -54,10 +54,10 @@ MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
     (StrangeTopic().thread, 10),
     (STORIES.thread, 10),
     (POEMS.thread, 4),
-    (ComparisonTopic().thread, 5),
+    (ComparisonTopic().thread, 8),
     (DifferenceTopic().thread, 6),
     (ListTopic().thread, 8),
-    (MealTopic().thread, 5),
+    (MealTopic().thread, 6),
     (WordTopic().thread, 11),
     (NumberTopic().thread, 4),
 )

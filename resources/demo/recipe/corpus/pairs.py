@@ -41,9 +41,9 @@ def seconds(section: Section, row: Row, subject: str) -> list[str]:
     for form in section.follow_ups:
         if not asks_plainly(form) or not slots(form) <= row.keys():
             continue
-        if re.search(rf"\b({subject}|{'them|their' if subject == 'they' else 'its'})\b", form):
-            found.append(form.removeprefix("And "))
-        elif subject == "it" and re.search(r"\w (?<!is )(?<!are )there\?$", form):
+        names_it = rf"\b({subject}|{'them|their' if subject == 'they' else 'its'})\b"
+        is_place = subject == "it" and re.search(r"\w (?<!is )(?<!are )there\?$", form)
+        if is_place or re.search(names_it, form):
             found.append(form.removeprefix("And "))
         elif subject == "it" and " them" in form and not _OBJECT.search(form):
             found.append(form.replace(" them", " it"))

@@ -61,9 +61,7 @@ NAMED = (
     *("I would like {a name}.", "I like {s name}.", "Then {a name}.", "What does {a name} need?"),
     *("{a name} would be nice.", "And {a name}?", "{a name} then. What does it need?"),
 )
-NEEDS = (
-    "{a name} needs {needs}. Think first whether you have enough time, room and money."
-)
+NEEDS = "{a name} needs {needs}. Think first whether you have enough time, room and money."
 # Rows of data/pets.table that are the young of others.
 YOUNG = ("kitten", "puppy")
 

@@ -133,7 +133,6 @@ class ScriptTopic:
                 answer += " " + added
         return Exchange(f"{self.name}/{section.name}/{wording}", question, answer)
 
-
     def _both(self, one: Section, two: Section, rng: Random) -> Thread:
         """Both in one message, if both have a plain question."""
         values: dict[str, Value] = {}
