@@ -40,7 +40,7 @@ class Settings:
     others much less, so that topics may prefer experts.
     """
 
-    n_step: int = 7000
+    n_step: int = 6500
     batch_tokens: int = 6144
     micro_tokens: int = 3072
     short_share: float = 0.4
