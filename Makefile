@@ -114,6 +114,7 @@ screenshots: $(INSTALLED)
 # In an environment of its own; what lies between (data, checkpoints) is kept in build/demo, so that it
 # can be stopped and goes on.
 demo-model: $(INSTALLED) $(DEMO)/venv/.installed
+	PYTHONPATH=resources/demo $(DEMO)/venv/bin/python -m unittest discover resources/demo/tests
 	PYTHONPATH=resources/demo $(DEMO)/venv/bin/python -m recipe.build $(DEMO) resources/demo/demo.gguf
 	PYTHONPATH=resources/demo $(BIN)/python -m recipe.evaluate resources/demo/demo.gguf $(DEMO) $(DEMO)/results.json
 	PYTHONPATH=resources/demo $(BIN)/python -m recipe.card $(DEMO)/results.json $(DEMO)/settings.json resources/demo/README.md

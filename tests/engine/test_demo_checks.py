@@ -31,23 +31,23 @@ def test_a_check_is_answered_with_the_fact_alone() -> None:
 
 
 def test_the_animal_that_is_named_first_is_that_of_the_word() -> None:
-    sizes = {
-        name: size
-        for size, row in enumerate(table("sizes.table"))
-        for name in items(row["animals"])
-    }
+    sizes, speeds = (
+        {name: size for size, row in enumerate(table(f)) for name in items(row["animals"])}
+        for f in ("sizes.table", "speeds.table")
+    )
     assert len(sizes) > 80
-    assert sizes.keys() <= {row["name"] for row in table("animals.table")}
+    assert sizes.keys() | speeds.keys() <= {row["name"] for row in table("animals.table")}
     n_found = 0
     for exchange in talks(ComparisonTopic().thread):
         found = re.fullmatch(r"An? (.+) is (\w+) than an? (.+)\.", exchange.answer)
         if found:
             n_found += 1
             assert found[2] in exchange.question.lower()
-            first, second = sizes[found[1]], sizes[found[3]]
-            assert (first < second) == (found[2] in ("smaller", "lighter")), exchange
+            ranks = speeds if found[2] in ("faster", "slower", "quicker") else sizes
+            first, second = ranks[found[1]], ranks[found[3]]
+            assert (first < second) == (found[2] in ("smaller", "lighter", "slower")), exchange
             assert first != second
-    assert n_found > 500
+    assert n_found > 300
 
 
 def test_a_difference_is_told_in_either_order_and_others_are_declined() -> None:
@@ -71,6 +71,8 @@ def test_a_list_has_as_many_as_asked_for_and_goes_on_behind_them() -> None:
         if "/unknown/" in thread[0].key:
             assert "I do not know any of those" in thread[0].answer
             continue
+        if "/all " in thread[0].key:
+            continue
         listed = [text(item) for item in items(rows[thread[0].key.split("/")[1]]["items"])]
         answer = re.sub(r"^(Here are .*: |How about )", "", thread[0].answer).rstrip(".?")
         found = re.split(r", | and (?!seek|ladders)", answer)
@@ -83,6 +85,8 @@ def test_a_list_has_as_many_as_asked_for_and_goes_on_behind_them() -> None:
         if asked and "{count}" in thread[0].key:
             assert asked[1] in (str(count), NUMBERS[count - 1])
         for exchange in thread[1:]:
+            if exchange.key.endswith("/favourite"):
+                continue
             if "know another" not in exchange.answer and "cannot" not in exchange.answer:
                 more = re.sub(r"^How about ", "", exchange.answer).rstrip(".?")
                 assert more.lower().startswith(listed[count].lower()), thread
@@ -105,7 +109,7 @@ def test_a_dish_is_of_what_is_there() -> None:
     assert dish_of(["rice", "beans", "cheese"])["dish"] == "rice with beans"
     told = {text(row["told"]) for row in rows}
     found = [e for e in talks(MealTopic().thread) if "{have}" in e.key]
-    assert len(found) > 800
+    assert len(found) > 400
     assert all(exchange.answer in told for exchange in found)
 
 

@@ -47,8 +47,9 @@ def test_a_hero_has_the_name_that_was_given_and_no_other(stories: list[Exchange]
     assert n_named > 100
 
 
-def test_there_are_forty_names_and_they_fit() -> None:
-    assert len(cast("women")) == len(cast("men")) == 20
+def test_there_are_at_least_forty_names_and_they_fit() -> None:
+    assert len(cast("women")) >= 20
+    assert len(cast("men")) >= 20
     assert not set(cast("women")) & set(cast("men"))
 
 

@@ -60,14 +60,16 @@ def test_the_wordings_are_those_of_what_is_known(asked: list[Exchange]) -> None:
         keys = [exchange.key.split("/") for exchange in asked]
         alike = {kind for kind, of in kinds if of == topic}
         found = {re.split(r"[?!~]", key[3])[0] for key in keys if key[1] in alike}
-        assert wanted - found <= {"more"}, topic
+        assert wanted - found <= {"more", "crop", "task"}, topic
 
 
 def test_every_answer_declines_without_the_name(asked: list[Exchange]) -> None:
-    declines = re.compile(r"(?:do not|really) know|know nothing|never learned|no recipe|beyond me")
+    declines = re.compile(
+        r"(?:do not|really) know|know nothing|never learned|no recipe|cannot help|beyond me"
+    )
     offers = " ".join(section_of("unknown.forms", "offer").answers).lower()
     for exchange in asked:
-        assert declines.search(exchange.answer), exchange
+        assert declines.search(exchange.answer) or "/after " in exchange.key, exchange
         assert "{" not in exchange.question + exchange.answer
         word = exchange.key.split("/")[2].lower()
         if word not in offers:

@@ -12,12 +12,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "resources" / "demo"))
 
 from recipe.corpus import Turn, conversations
-from recipe.corpus.entities import WHY
+from recipe.corpus.entities import DECLINED, WHY
 from recipe.corpus.forms import items, sections, table, text
 from recipe.corpus.grammar import plural
 from recipe.corpus.memory import MemoryTopic
 from recipe.corpus.mixture import FACTS, holds
-from recipe.corpus.numbers import NumberTopic
+from recipe.corpus.numbers import NUMBERS, NumberTopic
 from recipe.corpus.order import in_order
 from recipe.corpus.poems import PoemTopic
 from recipe.corpus.split import normalised
@@ -81,11 +81,12 @@ def test_some_are_chosen_in_their_order() -> None:
 def test_facts_are_told_in_the_order_of_the_table_and_nothing_is_told_twice(name: str) -> None:
     topic = FACTS[name]
     n_in_order = 0
+    told = talks(topic.thread_about, 80)
     for row in topic.rows:
         subject = str(row["names"] if name in ("animals", "plants", "objects") else row["name"])
         facts = [text(fact) for fact in items(row.get("facts", ()))]
         known = [re.compile(fact.replace("@", f"({subject}|they|it)"), re.I) for fact in facts]
-        for exchange in talks(topic.thread_about, 20):
+        for exchange in told:
             found = [pattern.search(exchange.answer) for pattern in known]
             starts = [match.start() for match in found if match]
             assert starts == sorted(starts), exchange.answer
@@ -116,12 +117,13 @@ def test_why_is_answered_with_the_fact_that_was_told(name: str) -> None:
     n_asked = 0
     for _ in range(1500):
         for before, after in pairwise(FACTS[name].thread(rng)):
-            if after.question in WHY:
+            of_a_row = "_more/" not in after.key
+            if of_a_row and after.question in WHY and after.answer not in DECLINED:
                 n_asked += 1
                 told = re.split(r"\. |: |that ", before.answer)[-1].rstrip(".")
                 # The last words, for a fact may have been told about "them".
                 assert " ".join(told.lower().split()[-3:]) in after.answer.lower(), (before, after)
-    assert n_asked > 50
+    assert n_asked > 15
 
 
 def test_what_is_told_is_remembered_and_what_is_not_told_is_not_known() -> None:
@@ -130,10 +132,13 @@ def test_what_is_told_is_remembered_and_what_is_not_told_is_not_known() -> None:
         thread = MemoryTopic(FACTS["animals"].thread).thread(rng)
         told: dict[str, str] = {}
         for exchange in thread:
-            topic, group, value, form = exchange.key.split("/", 3)
-            if topic == "memory" and form.startswith("?"):
-                told[group] = value
-            elif topic == "memory" and value != "-":
+            for key in exchange.key.split(" & "):
+                topic, group, value, form = key.split("/", 3)
+                if topic == "memory" and form.startswith("?"):
+                    told[group] = value
+            if form.startswith("?"):
+                continue
+            if topic == "memory" and value != "-":
                 assert told[group] in exchange.answer
             elif topic == "memory":
                 assert group not in told
@@ -166,15 +171,22 @@ def test_a_poem_is_called_by_its_own_subject() -> None:
 
 
 def test_what_is_not_known_is_not_named() -> None:
+    # Whole fields, which are the same for all that is asked about them.
+    fields = ("that", "history", "politics", "prices", "sport")
     for exchange in talks(UnknownTopic().thread, 1000):
         found = re.search(r"(not know|nothing|never learned|enough) about (\w+)", exchange.answer)
-        assert found is None or found[2] in ("that", "code"), exchange.answer
+        assert found is None or found[2] in fields, exchange.answer
 
 
-def test_it_counts_to_ten_at_most() -> None:
+def test_sums_and_counts_are_right() -> None:
     for exchange in talks(NumberTopic().thread, 1000):
-        assert not re.search(r"\d", exchange.answer)
-        assert not re.search(r"\b(eleven|twenty)\b", exchange.answer)
+        told = exchange.answer.rstrip(".").lower()
+        if found := re.fullmatch(r"(\w+) plus (\w+) is (\w+)", told):
+            one, two, both = (NUMBERS.index(word) + 1 for word in found.groups())
+            assert one + two == both
+        elif exchange.key.split("/")[1] in ("count", "ten", "twenty", "between"):
+            counted = [NUMBERS.index(word) for word in told.split(", ")]
+            assert counted == list(range(counted[0], counted[-1] + 1))
 
 
 def test_paints_make_the_same_in_either_order() -> None:

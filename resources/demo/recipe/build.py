@@ -6,6 +6,7 @@ again, and training goes on where it was stopped; but what another recipe made i
 
 import argparse
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -32,7 +33,7 @@ def build(folder: Path, model: Path, settings: Settings) -> None:
     """
     claim(folder, asdict(settings))
     tokenizer = _tokenizer(folder / "tokenizer.json")
-    _make_rows(folder, tokenizer, settings)
+    _make_rows(folder, settings)
     final = folder / "final.pt"
     if not final.exists():
         train(folder, settings)
@@ -47,18 +48,22 @@ def _tokenizer(path: Path) -> Tokenizer:
     return load_tokenizer(path)
 
 
-def _make_rows(folder: Path, tokenizer: Tokenizer, settings: Settings) -> None:
-    """As many as training reads, which sees each once."""
+def _make_rows(folder: Path, settings: Settings) -> None:
+    """As many as training reads, which sees each once; short and long ones side by side."""
     n_short = settings.n_short_step * (settings.batch_tokens // SHORT)
     n_long = (settings.n_step - settings.n_short_step) * (settings.batch_tokens // LONG)
-    for name, n_token, n_row, seed in (
-        ("short", SHORT, n_short, _ROWS_SEED),
-        ("long", LONG, n_long, _ROWS_SEED + 1),
-    ):
-        path = folder / f"{name}.npz"
-        if not path.exists():
-            print(f"Writing {n_row * n_token / 1e6:.1f} million tokens in {name} rows", flush=True)
-            pack_rows(tokenizer, conversations("train", seed), n_token, n_row).save(path)
+    kinds = (("short", SHORT, n_short, _ROWS_SEED), ("long", LONG, n_long, _ROWS_SEED + 1))
+    with ProcessPoolExecutor(len(kinds)) as pool:
+        for made in [pool.submit(_make_kind, folder, *kind) for kind in kinds]:
+            made.result()
+
+
+def _make_kind(folder: Path, name: str, n_token: int, n_row: int, seed: int) -> None:
+    path = folder / f"{name}.npz"
+    if not path.exists():
+        print(f"Writing {n_row * n_token / 1e6:.1f} million tokens in {name} rows", flush=True)
+        tokenizer = load_tokenizer(folder / "tokenizer.json")
+        pack_rows(tokenizer, conversations("train", seed), n_token, n_row).save(path)
 
 
 def main() -> None:

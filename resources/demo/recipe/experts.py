@@ -9,6 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from recipe.precision import PRODUCT_TYPE
+
+_BLOCK = 32  # rows; products of the same sizes again and again are prepared once
+
 
 def mix_experts(
     x: Tensor, weights: Tensor, chosen: Tensor, counts: Tensor, gate_up: Tensor, down: Tensor
@@ -22,7 +26,10 @@ def mix_experts(
 
 
 class _Experts(torch.autograd.Function):
-    """Rows are sorted by expert: row r is token order[r] // n_used."""
+    """Rows are grouped by expert, each group filled up to whole blocks with rows of weight 0.
+
+    places: [n_token, n_used], the row of each use; sources: [n_row], the token of each row.
+    """
 
     @staticmethod
     def forward(
@@ -34,39 +41,38 @@ class _Experts(torch.autograd.Function):
         gate_up: Tensor,
         down: Tensor,
     ) -> Tensor:
-        n_used = chosen.shape[1]
-        order = chosen.flatten().argsort(stable=True)
-        spans = _spans(counts)
-        rows = x.index_select(0, order // n_used)
-        hidden = rows.new_empty(len(order), gate_up.shape[1])
+        gate_up, down = gate_up.to(PRODUCT_TYPE), down.to(PRODUCT_TYPE)
+        places, sources, spans = _grouped(chosen, counts)
+        rows = x.to(PRODUCT_TYPE).index_select(0, sources)
+        weight = rows.new_zeros(len(rows), 1)
+        weight[places.flatten(), 0] = weights.flatten().to(PRODUCT_TYPE)
+        hidden = rows.new_empty(len(rows), gate_up.shape[1])
         for e, span in spans:
             torch.mm(rows[span], gate_up[e].t(), out=hidden[span])
         gate, up = hidden.chunk(2, dim=1)
-        weight = weights.flatten().index_select(0, order).unsqueeze(1)
         inner = functional.silu(gate).mul_(up).mul_(weight)
         out = torch.empty_like(rows)
         for e, span in spans:
             torch.mm(inner[span], down[e].t(), out=out[span])
-        ctx.save_for_backward(rows, hidden, weight, order, gate_up, down)
-        ctx.spans, ctx.n_used = spans, n_used
-        return _summed(out, order, n_used)
+        ctx.save_for_backward(rows, hidden, weight, places, sources, gate_up, down)
+        ctx.spans = spans
+        return _summed(out, places)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        rows, hidden, weight, order, gate_up, down = ctx.saved_tensors
+        rows, hidden, weight, places, sources, gate_up, down = ctx.saved_tensors
         gate, up = hidden.chunk(2, dim=1)
         sigmoid = gate.sigmoid()
         silu = gate * sigmoid
         product = silu * up
         inner = product * weight
-        grad_out = grad.index_select(0, order // ctx.n_used)
+        grad_out = grad.to(PRODUCT_TYPE).index_select(0, sources)
         grad_inner = torch.empty_like(inner)
         grad_down = torch.zeros_like(down)
         for e, span in ctx.spans:
             torch.mm(grad_out[span], down[e], out=grad_inner[span])
             torch.mm(grad_out[span].t(), inner[span], out=grad_down[e])
-        grad_weight = torch.empty_like(weight.squeeze(1))
-        grad_weight[order] = (grad_inner * product).sum(1)
+        grad_weight = (grad_inner * product).sum(1, dtype=torch.float32)[places]
         grad_inner.mul_(weight)
         grad_hidden = torch.empty_like(hidden)
         grad_gate, grad_up = grad_hidden.chunk(2, dim=1)
@@ -78,21 +84,26 @@ class _Experts(torch.autograd.Function):
         for e, span in ctx.spans:
             torch.mm(grad_hidden[span], gate_up[e], out=grad_rows[span])
             torch.mm(grad_hidden[span].t(), rows[span], out=grad_gate_up[e])
-        grad_x = _summed(grad_rows, order, ctx.n_used)
-        return grad_x, grad_weight.view(-1, ctx.n_used), None, None, grad_gate_up, grad_down
+        grad_x = _summed(grad_rows, places)
+        return grad_x, grad_weight, None, None, grad_gate_up.float(), grad_down.float()
 
 
-def _spans(counts: Tensor) -> list[tuple[int, slice]]:
-    spans, start = [], 0
-    for e, n in enumerate(counts.tolist()):
-        if n:
-            spans.append((e, slice(start, start + n)))
-        start += n
-    return spans
+def _grouped(chosen: Tensor, counts: Tensor) -> tuple[Tensor, Tensor, list[tuple[int, slice]]]:
+    """Places and sources of the rows, and which rows are an expert's."""
+    filled = (counts + _BLOCK - 1) // _BLOCK * _BLOCK
+    ends = filled.cumsum(0)
+    shift = ends - filled - (counts.cumsum(0) - counts)
+    order = chosen.flatten().argsort(stable=True)
+    places = torch.empty_like(order)
+    places[order] = torch.arange(len(order)) + shift.repeat_interleave(counts)
+    places = places.view_as(chosen)
+    sources = places.new_zeros(int(ends[-1]))
+    sources[places] = torch.arange(len(chosen)).unsqueeze(1)
+    bounds = zip(ends.tolist(), filled.tolist(), strict=True)
+    spans = [(e, slice(end - n, end)) for e, (end, n) in enumerate(bounds) if n]
+    return places, sources, spans
 
 
-def _summed(rows: Tensor, order: Tensor, n_used: int) -> Tensor:
-    """Rows back in the tokens' order, those of a token summed."""
-    place = torch.empty_like(order)
-    place[order] = torch.arange(len(order))
-    return rows.index_select(0, place).view(-1, n_used, rows.shape[1]).sum(1)
+def _summed(rows: Tensor, places: Tensor) -> Tensor:
+    """Per token the sum of its rows, as float32."""
+    return functional.embedding_bag(places, rows, mode="sum").float()

@@ -11,7 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from recipe.attention import causal_attention
 from recipe.experts import mix_experts
+from recipe.output import weighted_loss
+from recipe.precision import PRODUCT_TYPE
 from recipe.shape import Shape
 
 
@@ -27,6 +30,14 @@ class RouterLosses:
     z: float = 1e-4
 
 
+class Linear(nn.Linear):
+    """A product with a matrix, in the type that the CPU multiplies fastest."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: [.., n_in] -> [.., n_out], float32."""
+        return functional.linear(x.to(PRODUCT_TYPE), self.weight.to(PRODUCT_TYPE)).float()
+
+
 class Attention(nn.Module):
     """Causal attention over one row. x: [n_row, n_token, n_embd]."""
 
@@ -34,10 +45,10 @@ class Attention(nn.Module):
         super().__init__()
         self.shape = shape
         n_q, n_kv = shape.n_head * shape.head_dim, shape.n_head_kv * shape.head_dim
-        self.q = nn.Linear(shape.n_embd, n_q, bias=False)
-        self.k = nn.Linear(shape.n_embd, n_kv, bias=False)
-        self.v = nn.Linear(shape.n_embd, n_kv, bias=False)
-        self.output = nn.Linear(n_q, shape.n_embd, bias=False)
+        self.q = Linear(shape.n_embd, n_q, bias=False)
+        self.k = Linear(shape.n_embd, n_kv, bias=False)
+        self.v = Linear(shape.n_embd, n_kv, bias=False)
+        self.output = Linear(n_q, shape.n_embd, bias=False)
         self.q_norm = nn.RMSNorm(shape.head_dim, eps=shape.norm_eps)
         self.k_norm = nn.RMSNorm(shape.head_dim, eps=shape.norm_eps)
 
@@ -48,8 +59,7 @@ class Attention(nn.Module):
         q = rotated(self.q_norm(heads(self.q(x), s.n_head)), rope)
         k = rotated(self.k_norm(heads(self.k(x), s.n_head_kv)), rope)
         v = heads(self.v(x), s.n_head_kv)
-        y = functional.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
-        return self.output(y.transpose(1, 2).flatten(-2))
+        return self.output(causal_attention(q, k, v))
 
 
 class Moe(nn.Module):
@@ -129,9 +139,9 @@ class Model(nn.Module):
         weights: [n_row, n_token + 1], what each token's loss counts; the first is never predicted.
         """
         x, extra, counts = self.hidden(rows[:, :-1])
-        logits = functional.linear(x.flatten(0, 1), self.embedding.weight)
-        losses = functional.cross_entropy(logits, rows[:, 1:].flatten(), reduction="none")
-        return (losses * weights[:, 1:].flatten()).sum(), extra, counts
+        targets, weights = rows[:, 1:].flatten(), weights[:, 1:].flatten()
+        loss = weighted_loss(x.flatten(0, 1), self.embedding.weight, targets, weights)
+        return loss, extra, counts
 
     def _initialise(self) -> None:
         into_stream = 0.02 / (2 * self.shape.n_layer) ** 0.5

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from recipe.precision import PRODUCT_TYPE
+
 _NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 
 
@@ -99,11 +101,11 @@ def orthogonalised(matrices: Tensor) -> Tensor:
     a, b, c = _NEWTON_SCHULZ
     is_tall = matrices.shape[-2] > matrices.shape[-1]
     x = matrices.mT if is_tall else matrices
-    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+    x = (x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)).to(PRODUCT_TYPE)
     for _ in range(5):
         gram = x @ x.mT
         x = a * x + (b * gram + c * gram @ gram) @ x
-    return x.mT if is_tall else x
+    return (x.mT if is_tall else x).to(matrices.dtype)
 
 
 def _is_matrix(name: str, parameter: Tensor) -> bool:

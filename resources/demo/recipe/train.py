@@ -40,10 +40,10 @@ class Settings:
     others much less, so that topics may prefer experts.
     """
 
-    n_step: int = 4000
+    n_step: int = 6500
     batch_tokens: int = 6144
     micro_tokens: int = 3072
-    short_share: float = 0.6
+    short_share: float = 0.4
     balanced_share: float = 0.35
     warm_steps: int = 20
     decay_share: float = 0.4

@@ -82,6 +82,13 @@ OPPOSITES = {
     **{"wet": "dry", "dry": "wet", "heavy": "light", "light": "heavy", "black": "white"},
     **{"white": "black", "dark": "bright", "bright": "dark"},
 }
+# What is asked after a fact: whether it is so, and why a trait is there.
+SURE = (
+    *("Really?", "Are you sure?", "Is that true?", "really", "Is that so?", "are you sure"),
+    *("Sure?", "Seriously?", "How do you know?", "Can I trust that?"),
+)
+IS_SURE = "I think so, but I am a tiny model. Please check what matters."
+WHY = ("Why?", "why", "And why?", "Why is that?", "How come?", "But why?", "Why not?")
 AND_OTHERS = ("And {names}?", "What about {names}?", "And what about {names}?")
 
 
@@ -96,7 +103,12 @@ class CheckTopic:
     def thread(self, rng: Random) -> Thread:
         """One question, at times more of the kind."""
         makers = (self._trait, self._columns, self._truths, self._truths)
-        return rng.choice(makers)(rng)
+        found = rng.choice(makers)(rng)
+        if rng.random() < 0.1:
+            form = rng.choice(SURE)
+            key = f"{found[-1].key}/sure/~{SURE.index(form)}"
+            found.append(Exchange(key, form, IS_SURE))
+        return found
 
     def _trait(self, rng: Random) -> Thread:
         """Whether a group has a trait, at times the same of another group after it."""
@@ -119,10 +131,15 @@ class CheckTopic:
             said = BY_KIND if by_kind else TRAIT
             answer = expand(said.replace("SAID", so if is_so else not_so), rng, values)
             reason = row.get("why" if is_so else "why not")
-            if reason and not by_kind and rng.random() < 0.6:
-                answer += " " + expand(f"{text(reason)}.", rng, values, subject="they")
+            told = reason and not by_kind and rng.random() < 0.6
+            because = expand(f"{text(reason)}.", rng, values, subject="they") if reason else ""
+            if told:
+                answer += f" {because}"
             key = f"checks/{trait}/{name}/{'>' if found else '?'}{asked.index(form)}"
             found.append(Exchange(key, expand(form, rng, {**values, **one}), answer))
+            if because and not told and rng.random() < 0.3:
+                form = rng.choice(WHY[:-1] if is_so else WHY)
+                found.append(Exchange(f"{key}/why/~{WHY.index(form)}", form, because))
         return found
 
     def _group(self, row: Row, side: str) -> list[tuple[str, str]]:

@@ -6,10 +6,13 @@ from random import Random
 from recipe.corpus.differences import known_pairs
 from recipe.corpus.forms import Row, items, names, table, text
 from recipe.corpus.grammar import Value, expand
+from recipe.corpus.pets import PetTopic
 from recipe.corpus.turn import Exchange, Thread
 
 # How data/sizes.table is asked about, and by how many of its rows the two must differ for that.
 SIZES = {"bigger": 1, "larger": 1, "smaller": 1, "heavier": 2, "lighter": 2}
+# How data/speeds.table is asked about.
+SPEEDS = {"faster": 1, "slower": 1, "quicker": 1}
 MORE = (
     "Which is {word}: {a one} or {a two}?",
     "{word}: {a one} or {a two}?",
@@ -69,12 +72,17 @@ KINDS = ("bird", "mammal", "reptile", "fish", "insect", "amphibian")
 
 
 class ComparisonTopic:
-    """Questions about one or two rows of data/animals.table."""
+    """Questions about one or two rows of data/animals.table, and about pets."""
 
     name = "comparisons"
 
+    def __init__(self) -> None:
+        self._pets = PetTopic()
+
     def thread(self, rng: Random) -> Thread:
         """One question, at times two, the second then mostly about the same animal."""
+        if rng.random() < 0.6:
+            return self._pets.thread(rng)
         size = (self._size,) * 4
         makers = (*size, self._lives, self._kind, self._kind, self._difference, self._fly)
         found = [rng.choice(makers)(rng)]
@@ -87,13 +95,13 @@ class ComparisonTopic:
 
     def _size(self, rng: Random, known: Row | None = None) -> Exchange:
         """The bigger one is bigger than the other, or the smaller one smaller."""
-        word = rng.choice(list(SIZES))
-        sizes = _sizes()
+        word = rng.choice(list(SIZES if known or rng.random() < 0.7 else SPEEDS))
+        sizes = _sizes("speeds" if word in SPEEDS else "sizes")
         one = text(known["name"]) if known else rng.choice(list(sizes))
-        apart = SIZES[word]
+        apart = {**SIZES, **SPEEDS}[word]
         two = rng.choice([n for n, size in sizes.items() if abs(size - sizes[one]) >= apart])
         less, more = sorted((one, two), key=sizes.__getitem__)
-        if word in ("smaller", "lighter"):
+        if word in ("smaller", "lighter", "slower"):
             less, more = more, less
         form = rng.choice(THEY_ARE_MORE if known else IS_MORE if rng.random() < 0.4 else MORE)
         key = f"comparisons/{word}/{one} and {two}/{form}"
@@ -150,7 +158,7 @@ class ComparisonTopic:
 
 
 @cache
-def _sizes() -> dict[str, int]:
-    """The animals of data/sizes.table, each with the number of its row."""
-    rows = enumerate(table("sizes.table"))
+def _sizes(name: str = "sizes") -> dict[str, int]:
+    """The animals of data/`name`.table, each with the number of its row."""
+    rows = enumerate(table(f"{name}.table"))
     return {name: size for size, row in rows for name in items(row["animals"])}

@@ -4,6 +4,15 @@ import re
 from dataclasses import dataclass, field
 from random import Random
 
+from recipe.corpus.asked_more import more_asked, rows_of, told_of
+from recipe.corpus.entity_replies import (
+    BECAUSE,
+    DECLINED,
+    INSTEAD,
+    NOTHING_MORE,
+    REQUESTS,
+    WHY,
+)
 from recipe.corpus.forms import (
     Row,
     Section,
@@ -11,50 +20,27 @@ from recipe.corpus.forms import (
     is_brief,
     items,
     one_sentence,
+    section_of,
     sections,
     table,
     text,
 )
-from recipe.corpus.grammar import expand, plural, slots
+from recipe.corpus.grammar import expand, slots
 from recipe.corpus.order import in_order
+from recipe.corpus.pairs import firsts, joined, of_both, seconds, some
 from recipe.corpus.turn import Exchange, Thread
 
 # Sections whose answers are put together from several aspects.
 COMPOSED = ("about", "like", "more")
 # Sections whose answers one sentence cannot give.
 LONG = ("steps",)
-# How many times as often as others an aspect is asked about.
-OFTEN = {"fact": 4, "kind": 2, "home": 2, "food": 2, "use": 2, "capital": 2, "known": 2}
+# Sections that are not asked about together with another.
+ALONE = (
+    *(*LONG, "one", "fact", "sick", "things", "sort", "has_air", "been", "trip", "pack"),
+    *("first", "keeping"),
+)
 # What shows that an answer names what it is about.
 NAMING = {"name", "names", "facts"}
-WHY = ("Why?", "Why is that?", "And why?", "Why is that so?", "But why?", "Do you know why?")
-BECAUSE = (
-    "{fact} because {reason}.",
-    "[I can tell you|I know this one]: {fact} because {reason}.",
-)
-DECLINED = (
-    "I do not know {clause}.",
-    "I do not know {clause}, sorry.",
-    "Sorry, I do not know {clause}.",
-    "I am sorry, I do not know {clause}. I am only a tiny model.",
-    "I never learned {clause}.",
-    "I cannot tell you {clause}. I know only simple facts.",
-)
-# How a message begins that asks for something to be done, which "Gladly!" may answer.
-REQUESTS = (
-    *("Tell", "Please", "Can", "Could", "Write", "Give", "Describe", "Say", "Talk", "Explain"),
-    *("Do you know", "I want", "I'd like", "I was wondering", "For school"),
-)
-NOTHING_MORE = (
-    "That is all that I know about that.",
-    "I have told you all that I know about that.",
-)
-INSTEAD = (
-    "But I can tell you {known}.",
-    "But I know {known}.",
-    "Ask me {known} instead.",
-    "You can ask me {known}.",
-)
 
 
 @dataclass
@@ -86,7 +72,7 @@ class EntityTopic:
     def __init__(self, name: str, plural_subject: bool) -> None:
         self.name = name
         self._plural = plural_subject
-        self.rows = tuple(_with_names(row) for row in table(f"{name}.table"))
+        self.rows = rows_of(name)
         self._sections = {section.name: section for section in sections(f"{name}.forms")}
         self._aspects = [s for s in self._sections.values() if s.name not in COMPOSED]
         self._near = [row for row in table("near.table") if row["topic"] == name]
@@ -95,8 +81,14 @@ class EntityTopic:
     def thread(self, rng: Random) -> Thread:
         """One to five exchanges about one entity, or two."""
         talk = _Talk(rng.choice(self.rows))
-        found = [self._first(talk, rng)]
-        while len(found) < 5 and rng.random() < 0.45:
+        if found := more_asked(self.name, rng):
+            if not (told := told_of(found[-1].answer, self.rows)):
+                return found
+            talk = _Talk(told, {"known"})
+        else:
+            found = [self._first(talk, rng)]
+        # After a question about two, "they" would be both.
+        while len(found) < 5 and not found[-1].key.endswith("/both") and rng.random() < 0.5:
             if rng.random() < 0.25:
                 made, talk = self._other(talk, found[-1], rng)
             elif self._can_ask_why(talk.fact, rng):
@@ -124,10 +116,12 @@ class EntityTopic:
     def _exchange(self, talk: _Talk, rng: Random, follows: bool) -> Exchange | None:
         talk.fact = ""
         roll = rng.random()
-        if follows and roll < 0.2:
+        if follows and roll < 0.25:
             return self._more(talk, rng)
         if not follows and roll < 0.18:
             return self._about(talk, rng)
+        if roll > 0.86 and (made := self._two(talk, rng, follows)):
+            return made
         row = talk.row
         open_aspects = [
             s
@@ -138,8 +132,7 @@ class EntityTopic:
         ]
         if not open_aspects:
             return None
-        often = [OFTEN.get(s.name, 1) for s in open_aspects]
-        section = rng.choices(open_aspects, often)[0]
+        section = some(open_aspects, 1, rng)[0]
         # Right after an answer a thing may still be named; it mostly is not.
         named = not follows or (rng.random() < 0.2 and bool(section.questions))
         asked = section.questions if named else section.follow_ups
@@ -152,6 +145,58 @@ class EntityTopic:
         plain = slots(form) & NAMING and not self._of_one(form)
         if section.additions and plain and not brief and rng.random() < 0.2:
             answer = " ".join([answer, *self._additions(answer, talk, rng, 1)])
+        return Exchange(key, question, answer)
+
+    def _two(self, talk: _Talk, rng: Random, follows: bool) -> Exchange | None:
+        """Two aspects asked about at once, told in that order; at times one of two entities."""
+        row, they = talk.row, "they" if self._plural else "it"
+        fit = [s for s in self._aspects if s.name not in ALONE and s.name not in talk.said]
+        fit = [s for s in fit if self._opening(s, talk) and seconds(s, row, they)]
+        if len(fit) < 2:
+            return None
+        one, two = some(fit, 2, rng)
+        if not follows and rng.random() < 0.25:
+            return self._of_two(one, talk, rng)
+        starts = seconds(one, row, they) if follows else firsts(one, row)
+        clauses = [[f for f in _usable(s.clauses, row) if "@" in f] for s in (one, two)]
+        if all(clauses) and rng.random() < 0.3:
+            asked = rng.choice(clauses[0]) + " and "
+            clause = expand(asked, rng, row, self._subject(row, not follows), capital=False)
+            clause += " " + expand(rng.choice(clauses[1]), rng, row, they, capital=False)
+            question = framed(clause, rng, brief=False)
+        elif starts:
+            start = rng.choice(starts)
+            single = not follows and "{names}" not in start
+            ends = seconds(two, row, "it" if single else they)
+            if not ends:
+                return None
+            ask = joined(start, rng.choice(ends), rng)
+            question = expand(ask, rng, row, they)
+        else:
+            return None
+        opening = [f for f in self._opening(one, talk) if not self._told(f) - {one.name}]
+        opening = [f for f in opening if not self._of_one(f)]
+        plain = [f for f in one_sentence(opening) if two.name not in self._told(f)]
+        ends = _usable(two.additions, row) or self._opening(two, talk)
+        if not plain or not ends:
+            return None
+        answer = self._say((one, ""), rng.choice(plain), talk, rng, True)
+        answer += " " + self._say((two, ""), rng.choice(ends), talk, rng, not two.additions)
+        key = f"{self.name}/{one.name}+{two.name}/{row['name']}/{'~' if follows else '?'}"
+        return Exchange(key, question, answer)
+
+    def _of_two(self, section: Section, talk: _Talk, rng: Random) -> Exchange | None:
+        """The same asked of two entities; what is said later is about the second."""
+        other = _Talk(rng.choice([row for row in self.rows if row is not talk.row]))
+        forms = [f for f in self._opening(section, talk) if f in self._opening(section, other)]
+        forms = [f for f in forms if self._told(f) <= {section.name}]
+        question = of_both(section, talk.row, other.row, rng)
+        if not forms or not question:
+            return None
+        form = rng.choice(forms)
+        answer = " ".join(self._say((section, ""), form, of, rng, True) for of in (talk, other))
+        key = f"{self.name}/{section.name}+/{talk.row['name']} and {other.row['name']}/both"
+        talk.row, talk.said, talk.reached = other.row, other.said, other.reached
         return Exchange(key, question, answer)
 
     def _other(self, talk: _Talk, last: Exchange, rng: Random) -> tuple[Exchange | None, _Talk]:
@@ -227,31 +272,32 @@ class EntityTopic:
     def _more(self, talk: _Talk, rng: Random) -> Exchange | None:
         """Sentences about what is not yet said; the first stands alone and names the entity.
 
-        It goes on behind what was said, or where nothing is left there, from the start.
+        It goes on right behind what was said last, from the start only where that was the end
+        of all and nothing else was said: what was told need not be remembered.
         """
         section = self._sections["more"]
-        question, key = self._question(section, section.follow_ups, False, talk.row, rng)
-        if not self._left(talk):
+        asked = section.follow_ups + section_of("frames.forms", "more").follow_ups
+        question, key = self._question(section, asked, False, talk.row, rng)
+        if not self._left(talk) and len(talk.said) == 1:
             talk.reached = -1
-        left = self._left(talk)
-        if not left and "more" not in talk.said:
-            talk.said.add("more")
+        left = [part for part in self._left(talk) if self._opening(part[0], talk)]
+        if not left:
             talk.fact = ""
             return Exchange(key, question, rng.choice(NOTHING_MORE))
-        firsts = in_order([part for part in left if self._opening(part[0], talk)], 1, rng)
-        if not firsts:
-            return None
-        form = rng.choice(self._opening(firsts[0][0], talk))
-        answer = self._say(firsts[0], form, talk, rng, True)
-        if rng.random() < 0.4:
+        form = rng.choice(self._opening(left[0][0], talk))
+        answer = self._say(left[0], form, talk, rng, True)
+        if rng.random() < 0.3 and not question.startswith("Is "):
             answer = f"{expand(rng.choice(section.answers), rng)} {answer}"
-        added = self._additions(answer, talk, rng, rng.choice((0, 1, 1, 2, 3)))
+        added = self._additions(answer, talk, rng, rng.choice((0, 1, 1, 2)), go_on=True)
         return Exchange(key, question, " ".join([answer, *added]))
 
-    def _additions(self, before: str, talk: _Talk, rng: Random, count: int) -> list[str]:
-        """Up to `count` sentences that come after `before`, about what is left to be told."""
+    def _additions(
+        self, before: str, talk: _Talk, rng: Random, count: int, go_on: bool = False
+    ) -> list[str]:
+        """Up to `count` sentences after `before` of what is left, the very next if `go_on`."""
         sentences: list[str] = []
-        for part in in_order(self._left(talk), count, rng):
+        left = self._left(talk)
+        for part in left[:count] if go_on else in_order(left, count, rng):
             form = rng.choice(_usable(part[0].additions, talk.row))
             # In a fact "they" follows only a sentence that has spoken of "them".
             named = bool(part[1]) and not (self._plural and _THEM.search(before))
@@ -352,12 +398,3 @@ def _naming(section: Section, row: Row) -> list[str]:
         for form in _usable(section.answers, row)
         if slots(form) & NAMING and "?" not in form and not form.startswith(("Yes", "No", "["))
     ]
-
-
-def _with_names(row: Row) -> Row:
-    """`row` with the plural of its name, and with the words for it where it has a verb."""
-    if "verb" in row:
-        several = row["verb"] == "are"
-        words = ("they", "them", "taste") if several else ("it", "it", "tastes")
-        row = {**row, **dict(zip(("they", "them", "tastes"), words, strict=True))}
-    return {"names": plural(text(row["name"])), **row}

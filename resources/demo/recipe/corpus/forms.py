@@ -1,7 +1,8 @@
 """Reads the tables and forms in data/.
 
 A table has a header and one row per line, cells parted by ` | `; a cell with `;` is a list.
-Forms are sections, `## name`, of lines that open with one of
+Forms are sections, `## name` or `## name *3` for one spoken of three times as often, of lines
+that open with one of
     ?  a question that names what it is about
     ~  the same asked about what was just spoken of
     !  what is asked as a clause, which data/frames.forms makes questions of
@@ -36,6 +37,8 @@ class Section:
     others: list[str] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
     additions: list[str] = field(default_factory=list)
+    # How many times as often as others it is spoken of.
+    weight: int = 1
 
     def list_for(self, mark: str) -> list[str]:
         """The list that lines opening with `mark` belong to."""
@@ -87,7 +90,8 @@ def sections(name: str) -> tuple[Section, ...]:
     for line in _lines(name):
         mark, _, rest = line.partition(" ")
         if mark == "##":
-            found.append(Section(rest.strip()))
+            called, _, weight = rest.partition("*")
+            found.append(Section(called.strip(), weight=int(weight or 1)))
         elif mark in {"?", "~", "!", ">", "=", "+"} and found:
             found[-1].list_for(mark).append(rest.strip())
         else:
@@ -117,6 +121,13 @@ def framed(clause: str, rng: Random, brief: bool = True) -> str:
     if brief and rng.random() < 0.15:
         forms = section_of("frames.forms", "brief").questions
     return expand(rng.choice(forms), rng, {"clause": clause})
+
+
+def quoted(question: str, rng: Random) -> str:
+    """`question` as one who hands it on from somebody may ask it."""
+    form = rng.choice(section_of("frames.forms", "quoted").questions)
+    lower = question[0].lower() + question[1:]
+    return expand(form, rng, {"question": question if question.startswith("I ") else lower})
 
 
 def is_brief(question: str) -> bool:

@@ -38,6 +38,29 @@ COUNTED = (
     "My kid has to name {count} {name}.",
     "Help me to find {count} {name}.",
     "For school I have to name {count} {name}.",
+    "Name me {count} {name}.",
+    "list {count} {name}",
+    "list {count} {name} please",
+    "name {count} {name} please",
+    "give me {count} {name}",
+    "Give {count} {name}.",
+    "Can you list {count} {name}?",
+    "can you name {count} {name}",
+    "Can you tell me {count} {name}?",
+    "Could you list {count} {name}, please?",
+    "I want {count} {name}.",
+    "I'd like a list of {count} {name}.",
+    "Think of {count} {name}.",
+    "Suggest {count} {name}.",
+)
+# What is asked of those that "are", "can" or "have" something.
+OF_A_KIND = (
+    "Which {things} {do}?",
+    "What {things} {do}?",
+    "which {things} {do}",
+    "Do you know which {things} {do}?",
+    "Can you tell me which {things} {do}?",
+    "Tell me some {things} that {do}.",
 )
 SEVERAL = (
     "Name some {name}.",
@@ -60,7 +83,6 @@ SEVERAL = (
     "Do you know any {name}?",
     "Do you know some {name}?",
     "Which {name} do you know?",
-    "Which {name} are there?",
 )
 SINGLE = (
     "Name {a one}.",
@@ -85,6 +107,18 @@ MORE = (
     "And another one?",
     "Do you know another one?",
 )
+MORE_SOME = (
+    "Any others?",
+    "What else?",
+    "And what else?",
+    "more please",
+    "More, please.",
+    "Do you know more?",
+    "Some more, please.",
+    "Can you give me some more?",
+    "Are there more?",
+    "Any more?",
+)
 MORE_OF = (
     "Name {count} more.",
     "{count} more, please.",
@@ -94,6 +128,23 @@ MORE_OF = (
     "Give me {count} more.",
     "Now {count} more.",
 )
+# Of the number of these a list may be short; it tells all that it has.
+MANY = ("seven", "eight", "nine", "ten", "10", "twelve", "twenty", "20")
+FAVOURITE = (
+    *("Which one is your favourite?", "which one do you like best?", "Which one is the best?"),
+    *("What is your favourite of these?", "Which do you like most?"),
+)
+NO_FAVOURITE = "I have no favourite, as I am only a program. I like them all."
+# What is asked for most, and how many times as often.
+MOST = {
+    *("fruits", "vegetables", "red fruits", "yellow fruits", "green vegetables", "animals"),
+    *("farm animals", "sea animals", "insects", "pets", "colours", "planets", "countries", "trees"),
+    *("countries in Europe", "cities", "capitals", "flowers", "foods for breakfast", "drinks"),
+    *("desserts", "healthy foods", "snacks", "sports", "animals that can fly", "foods for dinner"),
+    *("wild animals", "mammals", "jobs", "hobbies", "green fruits", "continents", "oceans"),
+    *("musical instruments", "berries", "months", "birds", "days of the week", "foods"),
+}
+MOST_OFTEN = 4
 # Of these there is no singular, or none that is told.
 NO_SINGULAR = {"trousers", "clothes", "shorts", "tennis", "draughts", "snakes and ladders", "cards"}
 ANSWERS = ("{list}.", "Here are {count} {name}: {list}.", "Here are {count} {name}: {list}.")
@@ -113,6 +164,7 @@ NONE_KNOWN = (
     "Sorry, I do not know any of those. You can ask me for fruits, animals or countries.",
 )
 NO_MORE = ("I do not know another one, sorry.", "Sorry, I cannot think of another one.")
+_KIND = re.compile(r"(\w+) that ((?:are|can|have|eat|live|lay|give|grow|sleep) .+)")
 
 
 class ListTopic:
@@ -124,7 +176,10 @@ class ListTopic:
         """A list, and at times more of it."""
         if rng.random() < 0.08:
             return [self._declined(rng)]
-        row = rng.choice(table("lists.table"))
+        rows = table("lists.table")
+        row = rng.choices(rows, [MOST_OFTEN if r["name"] in MOST else 1 for r in rows])[0]
+        if rng.random() < 0.04:
+            return [self._all(row, rng)]
         found, told = self._first(row, rng)
         while len(found) < 3 and rng.random() < 0.3:
             exchange, count = self._more(row, told, rng)
@@ -132,6 +187,9 @@ class ListTopic:
             if not count:
                 break
             told += count
+        if len(found) < 3 and rng.random() < 0.03:
+            key = f"lists/{row['name']}/favourite"
+            found.append(Exchange(key, rng.choice(FAVOURITE), NO_FAVOURITE))
         return found
 
     @staticmethod
@@ -140,6 +198,14 @@ class ListTopic:
         form, name = rng.choice(COUNTED + SEVERAL), rng.choice(UNKNOWN)
         question = expand(form, rng, {"name": name, "count": _number(rng.randint(2, 6), rng)})
         return Exchange(f"lists/unknown/{name}/{form}", question, rng.choice(NONE_KNOWN))
+
+    @staticmethod
+    def _all(row: Row, rng: Random) -> Exchange:
+        """More than there may be, and all that there are."""
+        name, form, count = text(row["name"]), rng.choice(COUNTED), rng.choice(MANY)
+        question = expand(form, rng, {"name": name, "count": count})
+        answer = f"Here are some {name}: {join(items(row['items']))}."
+        return Exchange(f"lists/{name}/all {count}/{form}", question, answer)
 
     @staticmethod
     def _first(row: Row, rng: Random) -> tuple[Thread, int]:
@@ -157,6 +223,10 @@ class ListTopic:
         form = rng.choice([f for f in forms if not (open_ended and f.startswith("Which"))])
         asked = rng.choice((name, *items(row.get("also", name))))
         values: Row = {"one": row["one"], "name": asked, "count": _number(count, rng)}
+        kinds = [found for a in (name, *items(row.get("also", ""))) if (found := _KIND.match(a))]
+        if forms is SEVERAL and kinds and rng.random() < 0.5:
+            kind, form = rng.choice(kinds), rng.choice(OF_A_KIND)
+            asked, values = kind[0], {"things": kind[1], "do": kind[2]}
         question = expand(form, rng, values)
         told = one_of(all_items[0]) if count == 1 else join(all_items[:count])
         values = {"name": name, "count": NUMBERS[count - 1], "list": told}
@@ -171,11 +241,14 @@ class ListTopic:
         count = rng.choice((2, 3)) if len(left) >= 3 and rng.random() < 0.4 else 1
         count = min(count, len(left))
         forms = MORE_OF if count > 1 else MORE
+        if rng.random() < 0.35:
+            forms, count = MORE_SOME, min(3, len(left))
         form = rng.choice(forms)
         question = expand(form, rng, {"count": _number(count, rng)})
         answers = NO_MORE if not left else ANSWERS_MORE if count == 1 else ANSWERS_MORE[:1]
         answer = expand(rng.choice(answers), rng, {"list": join(left[:count])})
-        key = f"lists/{row['name']}/more {count}/{forms.index(form)}"
+        few = " some" if forms is MORE_SOME else ""
+        key = f"lists/{row['name']}/more {count}{few}/{forms.index(form)}"
         return Exchange(key, question, answer), count
 
 
@@ -201,4 +274,4 @@ def one_of(noun: str) -> str:
 
 def _number(count: int, rng: Random) -> str:
     """`count` in words, or at times in digits."""
-    return str(count) if rng.random() < 0.25 else NUMBERS[max(count, 1) - 1]
+    return str(count) if rng.random() < 0.35 else NUMBERS[max(count, 1) - 1]

@@ -30,9 +30,9 @@ STORIES = StoryTopic()
 POEMS = PoemTopic()
 # Topics of facts, whether their entities are spoken of as "they", and their share of threads.
 _FACTS = (
-    *(("animals", True, 17.0), ("countries", False, 8.0), ("cities", False, 4.0)),
-    *(("space", False, 4.0), ("plants", True, 6.0), ("objects", True, 5.0)),
-    *(("foods", False, 5.0), ("recipes", False, 4.0), ("colours", False, 2.0)),
+    *(("animals", True, 14.0), ("countries", False, 8.0), ("cities", False, 5.0)),
+    *(("space", False, 6.0), ("plants", True, 6.0), ("objects", True, 6.0)),
+    *(("foods", False, 6.0), ("recipes", False, 6.0), ("colours", False, 3.0)),
 )
 FACTS = {name: EntityTopic(name, plural_subject) for name, plural_subject, _ in _FACTS}
 # What is told and asked later has something else in between.
@@ -41,25 +41,25 @@ MEMORY = MemoryTopic(lambda rng: rng.choice(_BETWEEN)(rng))
 # Topic and its share of threads.
 MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
     *((FACTS[name].thread, share) for name, _, share in _FACTS),
-    (SMALLTALK.thread, 8),
+    (SMALLTALK.thread, 9),
     (ScriptTopic("identity", 0.4).thread, 8),
-    (ScriptTopic("runahead", 0.4, brief=True).thread, 5),
+    (ScriptTopic("runahead", 0.4, brief=True).thread, 7),
     (ScriptTopic("advice", 0.25).thread, 10),
-    (ScriptTopic("people", 0.1).thread, 11),
-    (ScriptTopic("nature", 0.35, brief=True).thread, 10),
+    (ScriptTopic("people", 0.1).thread, 9),
+    (ScriptTopic("nature", 0.35, brief=True).thread, 12),
     (MEMORY.thread, 7),
-    (CheckTopic(FACTS).thread, 11),
+    (CheckTopic(FACTS).thread, 9),
     (PaintTopic().thread, 3),
     (UnknownTopic().thread, 7),
     (StrangeTopic().thread, 10),
-    (STORIES.thread, 11),
+    (STORIES.thread, 10),
     (POEMS.thread, 4),
-    (ComparisonTopic().thread, 5),
+    (ComparisonTopic().thread, 8),
     (DifferenceTopic().thread, 6),
     (ListTopic().thread, 8),
-    (MealTopic().thread, 5),
-    (WordTopic().thread, 8),
-    (NumberTopic().thread, 2),
+    (MealTopic().thread, 6),
+    (WordTopic().thread, 11),
+    (NumberTopic().thread, 4),
 )
 
 # What the model may offer, and what makes it.

@@ -8,9 +8,12 @@ from recipe.corpus.turn import Exchange, Thread
 
 WARM = ("red", "orange", "yellow")
 COLD = ("blue", "green", "purple")
+# The mixtures of red, yellow and blue.
+PRIMARY = ("blue yellow", "red yellow", "red blue")
 # Sections of paints.forms and the tables that fill them; the others have no slots.
 TABLES = {
     "mix": "paints.table",
+    "make": "paints.table",
     "thing": "thing_colours.table",
     "opposite": "opposite_colours.table",
 }
@@ -24,13 +27,17 @@ class PaintTopic:
     def thread(self, rng: Random) -> Thread:
         """One question, at times the same about other colours."""
         roll = rng.random()
-        if roll < 0.5:
+        if roll < 0.3:
             return self._tabled("mix", rng)
-        if roll < 0.75:
+        if roll < 0.35:
+            return self._all_three(rng)
+        if roll < 0.48:
+            return self._tabled("make", rng)
+        if roll < 0.72:
             return self._tabled("thing", rng)
-        if roll < 0.83:
+        if roll < 0.78:
             return self._tabled("opposite", rng)
-        if roll < 0.9:
+        if roll < 0.84:
             return [self._warmth(rng)]
         plain = [s for s in sections("paints.forms") if s.name not in (*TABLES, "warmth")]
         return [self._exchange(rng.choice(plain), {}, rng, follows=False)]
@@ -46,6 +53,18 @@ class PaintTopic:
             if rng.random() > 0.35:
                 break
         return found
+
+    def _all_three(self, rng: Random) -> Thread:
+        """Two mixtures of the colours that all others are mixed from, then all of them."""
+        section = section_of("paints.forms", "mix")
+        primary = [row for row in table(TABLES["mix"]) if row["key"] in PRIMARY]
+        first, second = rng.sample(primary, 2)
+        last = section_of("paints.forms", "all three")
+        return [
+            self._exchange(section, first, rng, follows=False),
+            self._exchange(section, second, rng, follows=True),
+            self._exchange(last, {}, rng, follows=True),
+        ]
 
     def _exchange(self, section: Section, values: Row, rng: Random, follows: bool) -> Exchange:
         if not follows and section.clauses and rng.random() < 0.3:

@@ -61,7 +61,28 @@ ASKED_ANY = (
     "poem please",
     "Write four lines that rhyme.",
 )
+# Poems of a kind that is not known.
+ASKED_KIND = (
+    "Write a {kind} about {subject}.",
+    "Write me a {kind} about {subject}.",
+    "Can you write a {kind} about {subject}?",
+    "A {kind} about {subject}, please.",
+    "{kind} about {subject}",
+    "I need a {kind} about {subject}.",
+    "Make up a {kind} about {subject}.",
+    "Please write a {kind} about {subject}.",
+    "Do you know a {kind} about {subject}?",
+)
+KINDS = ("haiku", "haiku", "haiku", "limerick", "limerick", "song", "sonnet", "long poem", "rap")
+NO_KIND = ("I only know poems of four lines. Here is one about {subject}:",)
 NEXT_ONE = (
+    "Make it about {subject}.",
+    "Now about {subject}.",
+    "And about {subject}?",
+    "What about {subject}?",
+    "Now write one about {subject}, please.",
+    "[Nice|Great|Thanks|Lovely]. Now one about {subject}.",
+    "Another one, but about {subject}.",
     "Now one about {subject}.",
     "And one about {subject}?",
     "Another one about {subject}.",
@@ -70,6 +91,15 @@ NEXT_ONE = (
     "And a poem about {subject}?",
     "Nice. One about {subject}, please.",
 )
+AFTER_WORDS = (
+    "Now write a [short|little|] poem about {subject}.",
+    "[Nice|Great|Thanks|Cool|OK]. Now write a [short|little|] poem about {subject}.",
+    "Now write me a poem about {subject}, please.",
+    "[Nice|Great]. Can you write a [short|] poem about {subject}?",
+    "And now a [short|] poem about {subject}.",
+    "Write a [short|] poem about {subject} now.",
+    "Can you make a poem about {subject}?",
+)
 NEXT_ANY = (
     "Another one, please.",
     "Another poem, please.",
@@ -77,6 +107,9 @@ NEXT_ANY = (
     "Tell me another.",
     "A different one, please.",
     "Another",
+    "another one",
+    "One more",
+    "[Nice|Lovely|Great]! Another one, please.",
     "Do you know another poem?",
     "Write another poem.",
     "I want a different poem.",
@@ -96,6 +129,14 @@ AFTER = (
     (
         ("Can you make it longer?", "Make it longer.", "More lines, please.", "Go on."),
         "My poems have four lines at most. I can tell you another one.",
+    ),
+    (
+        ("Make it shorter.", "Can you make it shorter?", "Shorter, please.", "make it shorter"),
+        "My poems are short already. I can tell you another one.",
+    ),
+    (
+        ("Make it funny.", "Can you make it funnier?", "Make it happier.", "Make it better."),
+        "I cannot change my poems, sorry. I can tell you another one.",
     ),
     (
         ("I do not like it.", "That was not so good.", "That is a silly poem."),
@@ -120,7 +161,12 @@ class PoemTopic:
         """A poem, at times another, which may be about what there is no poem about."""
         found: Thread = []
         told: list[str] = []
+        if (roll := rng.random()) < 0.2:
+            found.append(self._kind(rng) if roll < 0.07 else self._occasion(rng))
+            told.append(found[0].key.split("/")[2])
         for section in rng.sample(sections("poems.forms"), 3):
+            if found and rng.random() < 0.4:
+                break
             if found and rng.random() < 0.25:
                 found.append(self.other(rng, follows=True))
             elif rng.random() < (0.5 if found else 0.12):
@@ -133,7 +179,7 @@ class PoemTopic:
             elif section.name not in told:
                 found.append(self._known(section, rng, bool(found)))
             told.append(section.name)
-            if rng.random() > 0.3:
+            if rng.random() > 0.5:
                 break
         if rng.random() < 0.15:
             wording, reply = rng.choice(AFTER)
@@ -150,6 +196,33 @@ class PoemTopic:
             subject = rng.choice(cast("no poems"))
             section = section_of("poems.forms", rng.choice(ANY))
         return _made(NEXT_ONE if follows else ASKED, subject, NO_POEM, section, rng)
+
+    def about(self, name: str, rng: Random) -> Exchange:
+        """The poem of the section `name`, after words that rhyme."""
+        section = section_of("poems.forms", name)
+        return _made(AFTER_WORDS, name, _lead(False), section, rng)
+
+    @staticmethod
+    def _kind(rng: Random) -> Exchange:
+        """A poem of a kind that is not known: one of four lines is told."""
+        section = rng.choice(sections("poems.forms"))
+        subject = rng.choice((section.name, *section.questions))
+        forms = [form.replace("{kind}", rng.choice(KINDS)) for form in ASKED_KIND]
+        made = _made(tuple(forms), subject, NO_KIND, section, rng)
+        return made._replace(key=f"poems/kind/{section.name}/{made.key.rsplit('/', 1)[1]}")
+
+    @staticmethod
+    def _occasion(rng: Random) -> Exchange:
+        """A poem that is asked for by what it is for."""
+        asked = rng.choice(sections("occasions.forms")[: rng.choice((3, 20))])
+        made = _made(
+            tuple(asked.questions),
+            "-",
+            _lead(False),
+            section_of("poems.forms", asked.name),
+            rng,
+        )
+        return made._replace(key=f"poems/for/{asked.name}/{made.key.rsplit('/', 1)[1]}")
 
     @staticmethod
     def _known(section: Section, rng: Random, follows: bool) -> Exchange:

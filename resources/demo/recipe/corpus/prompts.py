@@ -6,58 +6,58 @@ while texts and recipe were made; most of them were the card's before.
 """
 
 HELD_OUT = (
-    "hey, who am I talking to?",
-    "So what does Runahead actually do? I just installed it.",
-    "can i have more than one chat open at the same time in runahead",
-    "why do cats purr",
-    "Could you tell me a little about penguins, please?",
-    "do sunflowers need a lot of water",
-    "I have a cactus on my desk. How often should I water it?",
-    "How do I make a grilled cheese sandwich?",
-    "What can I cook with eggs, tomatoes and some cheese?",
-    "what is cheese made from?",
-    "What do people use an umbrella for, other than rain?",
-    "tell me something about Paris",
-    "Which country is Tokyo in, and what is it known for?",
-    "Why does the moon change shape during the month?",
-    "What color are bananas before they get ripe?",
-    "why does it snow in winter",
-    "My daughter asked me how a rainbow is made. Can you explain it simply?",
-    "i have a job interview tomorrow and im really nervous",
-    "What's the difference between a frog and a toad?",
-    "Name five fruits that are red.",
-    "Good morning! How are you today?",
-    "what's the opposite of heavy",
-    "Can you write a sentence with the word umbrella in it?",
-    "count from 10 down to 1",
-    "Tell me a short bedtime story about a little fox who is afraid of the dark.",
-    "What was the score of the football match last night?",
+    "hi there, who am i talking to?",
+    "What does Runahead actually do?",
+    "are you running on my own computer right now or online",
+    "What kind of model are you?",
+    "what do hedgehogs eat",
+    "How often should I water a cactus?",
+    "give me an easy recipe for pancakes",
+    "What can I cook with eggs, potatoes and an onion?",
+    "is cheese good for you",
+    "What is a corkscrew used for?",
+    "how does a fridge keep things cold",
+    "What is the capital of Portugal?",
+    "tell me a bit about tokyo",
+    "Which planet has the biggest rings?",
+    "what color do you get if you mix blue and yellow",
+    "Why does it rain?",
+    "i feel kinda lonely today",
+    "I have a job interview tomorrow and I'm nervous. Any advice?",
+    "whats the difference between a frog and a toad",
+    "List five animals that live in the ocean.",
+    "good morning! how are you doing?",
+    "What is 17 plus 26?",
+    "spell the word banana backwards",
+    "Write a short poem about autumn leaves.",
+    "tell me a bedtime story about a little mouse",
+    "what did my neighbour have for breakfast this morning?",
 )
 
 # Of each, the user's turns in order.
 HELD_OUT_DIALOGUES = (
     (
-        "hi there",
-        "I'm thinking about getting a dog. What should I know first?",
-        "And is a rabbit easier to look after than a dog?",
-        "ok thanks, that helps",
+        "hello",
+        "I'm thinking of getting a pet. Is a cat or a dog easier to look after?",
+        "What would I need to buy before bringing a cat home?",
+        "thanks, can you suggest a name for a grey cat?",
     ),
     (
-        'What is the past tense of "swim"?',
-        "and the plural of mouse?",
-        "Give me two words that rhyme with moon.",
-        "Nice. Now write a short poem about the moon.",
+        "i want to make soup tonight, any ideas?",
+        "How do I make a simple tomato soup?",
+        "what goes well with tomato soup",
+        "ok great, i'm getting hungry now",
     ),
     (
-        "I've been feeling a bit lonely since I moved to a new city.",
-        "What could I do this weekend to feel better?",
-        "Maybe I'll bake something. How do I make simple cookies?",
+        "What is Mars like?",
+        "could people live there?",
+        "Is it bigger or smaller than Earth?",
     ),
     (
-        "Hello, I'd like to know something about Italy.",
-        "What food is it famous for?",
-        "What is my sister's name?",
-        "fair enough. bye!",
+        "i had a really bad day at work",
+        "My boss shouted at me in front of everyone.",
+        "what can i do to relax this evening?",
+        "Thank you, that's kind of you.",
     ),
 )
 
@@ -166,6 +166,32 @@ DEVELOPMENT = (
     'Use the word "whisper" in a sentence, please.',
     "Write a short poem about a candle.",
     "Who won the election last week?",
+    "hey, who am I talking to?",
+    "So what does Runahead actually do? I just installed it.",
+    "can i have more than one chat open at the same time in runahead",
+    "why do cats purr",
+    "Could you tell me a little about penguins, please?",
+    "do sunflowers need a lot of water",
+    "I have a cactus on my desk. How often should I water it?",
+    "How do I make a grilled cheese sandwich?",
+    "What can I cook with eggs, tomatoes and some cheese?",
+    "what is cheese made from?",
+    "What do people use an umbrella for, other than rain?",
+    "tell me something about Paris",
+    "Which country is Tokyo in, and what is it known for?",
+    "Why does the moon change shape during the month?",
+    "What color are bananas before they get ripe?",
+    "why does it snow in winter",
+    "My daughter asked me how a rainbow is made. Can you explain it simply?",
+    "i have a job interview tomorrow and im really nervous",
+    "What's the difference between a frog and a toad?",
+    "Name five fruits that are red.",
+    "Good morning! How are you today?",
+    "what's the opposite of heavy",
+    "Can you write a sentence with the word umbrella in it?",
+    "count from 10 down to 1",
+    "Tell me a short bedtime story about a little fox who is afraid of the dark.",
+    "What was the score of the football match last night?",
 )
 DEVELOPMENT_DIALOGUES = (
     (
@@ -247,6 +273,29 @@ DEVELOPMENT_DIALOGUES = (
         "Now a word that rhymes with stone.",
         "thanks, that's all",
     ),
+    (
+        "hi there",
+        "I'm thinking about getting a dog. What should I know first?",
+        "And is a rabbit easier to look after than a dog?",
+        "ok thanks, that helps",
+    ),
+    (
+        'What is the past tense of "swim"?',
+        "and the plural of mouse?",
+        "Give me two words that rhyme with moon.",
+        "Nice. Now write a short poem about the moon.",
+    ),
+    (
+        "I've been feeling a bit lonely since I moved to a new city.",
+        "What could I do this weekend to feel better?",
+        "Maybe I'll bake something. How do I make simple cookies?",
+    ),
+    (
+        "Hello, I'd like to know something about Italy.",
+        "What food is it famous for?",
+        "What is my sister's name?",
+        "fair enough. bye!",
+    ),
 )
 
 
@@ -256,7 +305,7 @@ def held_out_prompts() -> list[list[str]]:
 
 
 def development_prompts() -> list[list[str]]:
-    """A hundred and twenty others, to look at while something is changed."""
+    """A hundred and fifty others, to look at while something is changed."""
     return _listed(DEVELOPMENT, DEVELOPMENT_DIALOGUES)
 
 

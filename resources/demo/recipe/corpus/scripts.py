@@ -3,7 +3,16 @@
 import re
 from random import Random
 
-from recipe.corpus.forms import Section, framed, is_brief, names, one_sentence, sections
+from recipe.corpus.forms import (
+    Section,
+    framed,
+    is_brief,
+    names,
+    one_sentence,
+    quoted,
+    section_of,
+    sections,
+)
 from recipe.corpus.grammar import Value, expand
 from recipe.corpus.turn import Exchange, Thread
 
@@ -26,11 +35,21 @@ GLAD = {
     *("birthday", "good friend", "love", "new job", "visit", "comfort", "death", "pet gone"),
     "expecting",
 }
+# Sections that tell of something sad, for which a tip may be asked.
+SAD_NEWS = ("tell bad day", "tell mood bad", "tell unpleasant", "tell annoying", "tell lost")
+# Questions that can be handed on.
+ASKED = re.compile(r"(What|Why|How|Where|Which|When|Who|Do|Does|Is|Are|Can) .*\?$")
+# What is asked for no tip: how much of something is right.
+NO_TIP = re.compile(r"(How (many|much|long|often)|Is|Are) ")
 # What is said only after an answer that asks for it.
 REPLIES = {
     "yes": re.compile(r"(Is there|Would you like to (know|hear more))[^.!?]*\?$"),
     "no": re.compile(r"(Is there|Would you like|Shall)[^.!?]*\?$"),
     "well": re.compile(r"(?i:how are you|and you|how about you)[^.!?]*\?$"),
+    "well and you": re.compile(r"(?i:how are you|and you|how about you)[^.!?]*\?$"),
+    "not well": re.compile(r"(?i:how are you|and you|how about you)[^.!?]*\?$"),
+    "another joke": re.compile(r"(words|clock|towel)!$"),
+    "funny": re.compile(r"(words|clock|towel|piano)!$"),
     "slept well": re.compile(r"Did you sleep well\?$"),
 }
 
@@ -50,20 +69,35 @@ class ScriptTopic:
     def thread(self, rng: Random) -> Thread:
         """One to four exchanges of different sections."""
         left = list(self._sections)
-        section = rng.choice([s for s in left if s.questions])
+        section = _chosen([s for s in left if s.questions], rng)
         found = [self.exchange(section, rng, follows=False)]
         left.remove(section)
+        if self.name == "nature" and rng.random() < 0.08:
+            other = _chosen([s for s in left if s.questions], rng)
+            return self._both(section, other, rng) or found
+        if self.name in TROUBLED and not _is_glad(section) and rng.random() < 0.22:
+            found.append(_after_tip(section, found[0], rng))
+        if section.name in SAD_NEWS and rng.random() < 0.3:
+            found.append(_after_tip(section, found[0], rng, "what to do"))
         while len(found) < 4 and rng.random() < self._follow_rate:
             told = found[-1].answer
+            if self.name == "nature" and rng.random() < 0.3:
+                found.append(self._after(section, told, rng))
+                break
             fitting = [s for s in left if s.follow_ups and _follows(s, told)]
+            fitting = _upon(section, fitting, rng)
             # A question is mostly answered.
             asked = [s for s in fitting if s.name in REPLIES]
             fitting = asked if asked and rng.random() < 0.6 else fitting
             if not fitting:
                 break
-            section = rng.choice(fitting)
-            left.remove(section)
-            found.append(self.exchange(section, rng, follows=True))
+            following = _chosen(fitting, rng)
+            left.remove(following)
+            made = self.exchange(following, rng, follows=True)
+            # What was told is not told again.
+            if not _sentences(made) & {s for before in found for s in _sentences(before)}:
+                found.append(made)
+                section = following
         return found
 
     def named(self, name: str) -> Section:
@@ -83,9 +117,12 @@ class ScriptTopic:
             form = rng.choice(asked)
             wording = f"{'~' if asked is section.follow_ups else '?'}{asked.index(form)}"
             question = expand(form, rng, values)
-            glad = section.name in GLAD or section.name.startswith("tell ")
-            if self.name in TROUBLED and not glad and "~" not in wording:
+            if self._brief and wording[0] == "?" and ASKED.match(question) and rng.random() < 0.15:
+                question = quoted(question, rng)
+            if self.name in TROUBLED and not _is_glad(section) and "~" not in wording:
                 question = _told(question, rng)
+            if self.name in TROUBLED and rng.random() < 0.4:
+                question = re.sub(r"\b(mother|father|grandmother|grandfather)\b", _homely, question)
         brief = is_brief(question)
         forms = one_sentence(section.answers) if brief else section.answers
         answer = expand(rng.choice(forms), rng, values)
@@ -95,6 +132,81 @@ class ScriptTopic:
             if not _shared(added, answer) and not ("?" in added and "?" in answer):
                 answer += " " + added
         return Exchange(f"{self.name}/{section.name}/{wording}", question, answer)
+
+    def _both(self, one: Section, two: Section, rng: Random) -> Thread:
+        """Both in one message, if both have a plain question."""
+        values: dict[str, Value] = {}
+        pairs = [[q for q in s.questions if ASKED.match(q) and ". " not in q] for s in (one, two)]
+        if not all(pairs):
+            return []
+        forms = [rng.choice(asked) for asked in pairs]
+        first, second = (expand(form, rng, values) for form in forms)
+        joint = rng.choice((" and ", " and ", ", and ", "? And "))
+        second = second[0].lower() + second[1:]
+        question = first.removesuffix("?") + joint + second
+        told = [expand(rng.choice(one_sentence(s.answers)), rng, values) for s in (one, two)]
+        key = f"{self.name}/{one.name}/+{two.name}/{one.questions.index(forms[0])}"
+        return [Exchange(key, question, " ".join(told))]
+
+    def _after(self, section: Section, told: str, rng: Random) -> Exchange:
+        """What is asked about `told` itself: to say it simply, why it is so, what else there is."""
+        others = [a for a in one_sentence(section.answers) if not _shared(a, told)]
+        kinds = ("simpler", "deeper", "further") if others else ("deeper", "further")
+        after = section_of("frames.forms", rng.choice(kinds))
+        form = rng.choice(after.follow_ups)
+        if after.name == "simpler":
+            answer = f"In short: {expand(others[-1], rng)}"
+        else:
+            answer = expand(rng.choice(after.answers), rng)
+        fresh = [a for a in section.additions if not _shared(a, told) and "?" not in a]
+        if after.name == "further" and fresh:
+            answer = expand(rng.choice(fresh), rng)
+        key = f"{self.name}/{section.name}/{after.name}/~{after.follow_ups.index(form)}"
+        return Exchange(key, form, answer)
+
+
+def _upon(last: Section, fitting: list[Section], rng: Random) -> list[Section]:
+    """Those of `fitting` to ask after `last`; "upon X, ..." follows only X, as it says "it"."""
+    linked = [s for s in fitting if s.name.startswith(f"upon {last.name},")]
+    if linked and rng.random() < 0.6:
+        return linked
+    return [s for s in fitting if not s.name.startswith("upon ")]
+
+
+def _chosen(of: list[Section], rng: Random) -> Section:
+    return rng.choices(of, [section.weight for section in of])[0]
+
+
+def _homely(found: re.Match[str]) -> str:
+    """What most people call their parents and grandparents."""
+    names_of = {"mother": "mum", "father": "dad", "grandmother": "grandma"}
+    return names_of.get(found[0], "grandpa")
+
+
+def _is_glad(section: Section) -> bool:
+    """Whether no tip is wanted."""
+    return section.name in GLAD or section.name.startswith("tell ")
+
+
+def _after_tip(section: Section, tip: Exchange, rng: Random, name: str = "") -> Exchange:
+    """What is said after `tip` of `section`: that of `name` or any that fits what was asked."""
+    told = tip.answer
+    unfit = {"what to do"} if tip.question.endswith("?") else set()
+    unfit |= {"why"} if NO_TIP.match(tip.question) else set()
+    fit = [s for s in sections("tips.forms") if s.name not in unfit]
+    said = section_of("tips.forms", name) if name else rng.choice(fit)
+    form = rng.choice(said.questions)
+    answer = expand(rng.choice(said.answers), rng)
+    others = [expand(other, rng) for other in section.answers if "{" not in other]
+    others = [other for other in others if not _shared(other, told) and "?" not in other[:-1]]
+    if said.name == "more" and others:
+        answer = rng.choice(others)
+    key = f"tips/{said.name}/{section.name}/{said.questions.index(form)}"
+    return Exchange(key, expand(form, rng), answer)
+
+
+def _sentences(of: Exchange) -> set[str]:
+    return set(re.split(r"(?<=[.!?]) ", of.answer))
 
 
 def _follows(section: Section, answer: str) -> bool:

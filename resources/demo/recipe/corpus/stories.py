@@ -12,7 +12,7 @@ from recipe.corpus.turn import Exchange, Thread
 # How much of a story is asked for, and how often.
 ASKED = (
     *(("any", 9), ("hero", 20), ("plot", 36), ("pair", 5), ("named", 9), ("named plot", 11)),
-    *(("tale", 15), ("no tale", 4)),
+    *(("tale", 13), ("no tale", 3), ("tone", 7), ("strange plot", 9), ("named child", 4)),
 )
 # Who is in a story of no wish, and what happens: each is told after the one before it.
 ANY = (
@@ -21,9 +21,34 @@ ANY = (
 )
 # Plots that do not fit a hero of whom only the kind is asked for.
 UNFIT = {
-    "fly": ("bird", "bee", "robin", "crow", "owl", "duck", "butterfly", "fairy", "dragon", "hen"),
-    "swim": ("duck", "frog", "turtle", "penguin", "otter", "beaver", "fisherman", "sailor"),
+    "fly": (
+        "bird",
+        "bee",
+        "robin",
+        "crow",
+        "owl",
+        "duck",
+        "butterfly",
+        "fairy",
+        "dragon",
+        "hen",
+        "parrot",
+        "chicken",
+        "superhero",
+    ),
+    "swim": (
+        "duck",
+        "frog",
+        "turtle",
+        "penguin",
+        "otter",
+        "beaver",
+        "fisherman",
+        "sailor",
+        "crocodile",
+    ),
     "dragon": ("dragon",),
+    "moon": ("alien",),
     "small": ("elephant", "bear", "lion", "tiger", "giraffe", "horse", "cow", "giant"),
     "race": ("snail", "turtle"),
     "read": ("owl", "teacher", "grandmother", "doctor"),
@@ -55,7 +80,7 @@ OF_PEOPLE = ("rich", "invent", "grandmother", "pet")
 PLOTS_OF_A_HERO = 4
 # What is said after a story, and how often.
 AFTER = (
-    *(("another", 40), ("happier", 12), ("next", 9), ("liked", 12), ("about", 6), ("longer", 4)),
+    *(("another", 40), ("happier", 12), ("next", 9), ("liked", 12), ("about", 12), ("longer", 4)),
     *(("funnier", 4), ("where", 3), ("who", 3), ("name", 2), ("help", 3), ("sadder", 2)),
     *(("moral", 3), ("true", 3), ("scarier", 2), ("disliked", 2)),
     ("ending", 3),
@@ -69,7 +94,7 @@ YES = ("Yes, please.", "Yes please", "Yes", "OK", "Please do.", "Sure!", "I woul
 
 
 class StoryTopic:
-    """Stories of data/plots.forms, of heroes in data/casts.table, and of data/tales.forms."""
+    """Stories of plots.forms, tales.forms and tones.forms in data/, of heroes in casts.table."""
 
     name = "stories"
 
@@ -102,20 +127,26 @@ class StoryTopic:
         self, rng: Random, kind: str, before: Mapping[str, Value], follows: bool = False
     ) -> tuple[Exchange, dict[str, Value]]:
         """A story of `kind`, and what it has in it; another than that of `before`."""
-        if kind in ("tale", "no tale"):
+        if kind in ("tale", "no tale", "tone"):
             return _tale(rng, kind, before, follows)
         values = _cast(rng, kind, before)
-        asked = _parts()[kind].follow_ups if follows else _parts()[kind].questions
+        section = _parts()["plot" if kind == "strange plot" else kind]
+        asked = section.follow_ups if follows else section.questions
         form = rng.choice(asked)
         if "{a trait}" in form or "{trait}" in form:
-            trait = rng.choice(cast("asked traits") if "plot" in kind else tuple(LIKE))
+            like = not any(word in kind for word in ("plot", "child"))
+            trait = rng.choice(tuple(LIKE) if like else cast("asked traits"))
             values |= {"trait": trait, "a_hero": f"{article(trait)} {trait} {values['hero']}"}
-            if "plot" not in kind:
+            if like:
                 values["plot"] = LIKE[trait]
         plot = _plot(values)
-        wish = rng.choice(plot.questions)
+        strange = kind == "strange plot"
+        wish = rng.choice(cast("strange plots") if strange else plot.questions)
         wanted = expand(form.replace("{plot}", wish), rng, values)
         told = self.story(rng, plot, values, "long" in wanted.lower().split())
+        if strange:
+            lead = expand(_parts()["strange lead"].answers[0], rng, values)
+            told = f"{lead} {told}"
         values["about"] = expand(plot.additions[0], rng, {**values, "the": f"the {values['hero']}"})
         wording = f"{'~' if follows else '?'}{asked.index(form)}"
         key = f"stories/{plot.name}/{values['hero']} {values.get('given', '-')}/{wording}"
@@ -191,6 +222,9 @@ def _cast(rng: Random, kind: str, before: Mapping[str, Value]) -> dict[str, Valu
         if kind == "any":
             at = before.get("any")
             place = rng.randrange(len(ANY)) if at is None else (int(text(at)) + 1) % len(ANY)
+            if at is None and before:
+                seen = {before.get("hero"), before.get("other"), before.get("plot")}
+                place = next(i for i, pair in enumerate(ANY) if not seen & set(pair))
             hero, plot = ANY[place]
             extra: dict[str, Value] = {"any": str(place)}
         else:
@@ -198,8 +232,12 @@ def _cast(rng: Random, kind: str, before: Mapping[str, Value]) -> dict[str, Valu
             hero, extra = rng.choice(cast(rng.choice(groups))), {}
             if rng.random() < 0.15:
                 hero = rng.choice(("boy", "girl"))
+            if kind == "named child":
+                hero = rng.choice(("boy", "girl"))
             plot = rng.choice(plots)
-            if kind in ("hero", "named"):
+            if kind == "strange plot":
+                plot = plots_of(hero)[0]
+            elif kind in ("hero", "named", "named child"):
                 plot = rng.choice(plots_of(hero))
             elif kind == "pair":
                 plot = "meets"
@@ -215,7 +253,7 @@ def _cast(rng: Random, kind: str, before: Mapping[str, Value]) -> dict[str, Valu
         if not she and not only_he:
             she = rng.random() < 0.5
         known = cast("women" if she else "men")
-        weights = [1 / (place + 3) for place in range(len(known))]
+        weights = [1 / (place + 12) for place in range(len(known))]
         extra["given"] = extra["name"] = rng.choices(known, weights)[0]
     trait = rng.choice(cast("grown traits" if hero in cast("grown") else "traits"))
     noun = rng.choice(cast("magic" if plot == "magic" else "things"))
@@ -238,9 +276,11 @@ def _tale(
     rng: Random, kind: str, before: Mapping[str, Value], follows: bool
 ) -> tuple[Exchange, dict[str, Value]]:
     """A story about a thing, or about another where there is none about it."""
-    told = [tale for tale in sections("tales.forms") if tale.name != before.get("plot")]
+    file = "tones.forms" if kind == "tone" else "tales.forms"
+    told = [tale for tale in sections(file) if tale.name != before.get("plot")]
     tale = rng.choice(told)
-    asked = _parts()["tale"].follow_ups if follows else _parts()["tale"].questions
+    section = _parts()["tone" if kind == "tone" else "tale"]
+    asked = section.follow_ups if follows else section.questions
     form = rng.choice(asked)
     thing, answer = rng.choice(tale.questions), tale.answers[0]
     if kind == "no tale":
@@ -248,7 +288,9 @@ def _tale(
         line = rng.choice(_parts()[kind].answers)
         answer = f"{expand(line, rng, {'known': tale.name})} {answer}"
     key = f"stories/{tale.name}/{thing}/{'~' if follows else '?'}{asked.index(form)}"
-    made = Exchange(key, expand(form, rng, {"tale": thing}), answer)
+    # Some are asked for in words of their own.
+    form = thing if " story " in thing else form
+    made = Exchange(key, expand(form, rng, {"tale": thing, "tone": thing}), answer)
     return made, {"plot": tale.name, "about": tale.additions[0]}
 
 

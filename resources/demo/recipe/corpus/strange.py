@@ -23,6 +23,7 @@ from recipe.corpus.forms import (
 )
 from recipe.corpus.grammar import article, expand, plural, slots
 from recipe.corpus.turn import Exchange, Thread
+from recipe.corpus.unknown import after
 
 # Tables whose rows the model has facts on, and the topics whose wordings are used here.
 KNOWN = (
@@ -175,6 +176,8 @@ class StrangeTopic:
                 asked = expand(form, rng, {"other": _values(like.word, like.number)["thing"]})
             answer = expand(rng.choice(again.answers), rng)
             found.append(Exchange(f"{key}/{wording}", asked, answer))
+        elif rng.random() < 0.12:
+            found.append(after(key, rng))
         return found
 
     def _other(self, strange: Strange, rng: Random) -> str:

@@ -11,6 +11,21 @@ OPENINGS = (
 CLOSINGS = (" Please.", " Thanks!", " Thank you.", " I am curious.", " I would like to know.")
 NEXT = ("And ", "OK, ", "Thanks! ", "Nice! ", "Great, ", "I see. ", "Cool! ", "Now ", "Oh! ")
 
+# What people write shorter, with or without the apostrophe.
+SHORTER = (
+    *((r"\bI am (?=\w)", "I'm "), (r"\b([Dd])o not\b", r"\1on't"), (r"\bcannot\b", "can't")),
+    *((r"\b([Dd])oes not\b", r"\1oesn't"), (r"\b([Dd])id not\b", r"\1idn't")),
+    *((r"\b(What|Who|Where|How) is\b", r"\1's"), (r"^(It|That) is\b", r"\1's")),
+    *((r"\bI will\b", "I'll"), (r"\bis not\b", "isn't"), (r"\bI have (?=been|got)", "I've ")),
+    *((r"\b([Yy])ou are\b", r"\1ou're"), (r"\b([Ww])e are\b", r"\1e're")),
+)
+
+
+def _shorter(text: str, rng: Random) -> str:
+    for words, short in SHORTER:
+        text = re.sub(words, short, text)
+    return text.replace("'", "") if rng.random() < 0.35 else text
+
 
 def _keeps_case(word: str) -> bool:
     return word == "I" or word.startswith("I'")
@@ -59,6 +74,8 @@ def typed(text: str, rng: Random, follows: bool = False) -> str:
             text += rng.choice(CLOSINGS)
     if rng.random() < 0.03:
         text = _with_typo(text, rng)
+    if rng.random() < 0.3:
+        text = _shorter(text, rng)
     style = rng.random()
     if style < 0.16:
         text = text.lower()

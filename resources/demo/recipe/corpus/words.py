@@ -4,8 +4,10 @@ import re
 from functools import cache
 from random import Random
 
-from recipe.corpus.forms import DATA, Row, items, names, section_of, table, text
+from recipe.corpus.forms import DATA, Row, items, names, section_of, sections, table, text
 from recipe.corpus.grammar import capitalise, expand, join, plural
+from recipe.corpus.numbers import NumberTopic
+from recipe.corpus.poems import PoemTopic
 from recipe.corpus.turn import Exchange, Thread
 
 COUNTS = ("one", "two", "three", "four", "five")
@@ -16,9 +18,18 @@ _SHUNNED = {"word", "words", "and", "the", "with", "aloud", "today"}
 _NO_RHYME = ("orange", "silver", "purple", "month", "wasp", "angel", "breakfast", "wolf")
 _PAIRS = ("opposites", "opposites", "opposites", "pasts", "pasts", "pasts", "plurals", "synonyms")
 _TASKS = (
-    *(*_PAIRS, *("rhyme",) * 4, *("uses",) * 7),
-    *("two words", "letter", "spelling"),
+    *(*_PAIRS, *("plurals",) * 2, *("rhyme",) * 5, *("uses",) * 5),
+    *("two words", "letter", "spelling", "terms"),
 )
+# The share of words that people ask for most.
+_ASKED = 0.72
+# Poems that may be asked for after a rhyme.
+_POEMS = {
+    **{"moon": "the moon", "sea": "the sea", "rain": "rain", "star": "stars", "cat": "cats"},
+    **{"dog": "dogs", "tree": "trees", "sun": "the sun", "bee": "bees", "night": "the night"},
+    **{"love": "love", "snow": "snow", "mouse": "mice", "boat": "boats", "rose": "flowers"},
+    **{"book": "books", "cake": "cake", "bear": "bears", "fox": "foxes", "frog": "frogs"},
+}
 _STARTS = ("b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "z", "br", "fl")
 _ENDS = ("", "", "", "n", "r", "l", "x", "t", "ck", "m", "sh")
 
@@ -34,6 +45,12 @@ def pairs(task: str) -> dict[str, str]:
     if task != "pasts":
         found |= {other: word for word, other in found.items() if other not in found}
     return found
+
+
+@cache
+def asked(task: str) -> tuple[str, ...]:
+    """The words that people ask for most in `task`. Raises StopIteration if there are none."""
+    return items(next(row["words"] for row in table("asked.table") if row["task"] == task))
 
 
 @cache
@@ -99,14 +116,14 @@ def _strange(task: str) -> tuple[str, ...]:
 def unknown_word(rng: Random, task: str) -> str:
     """A word that `task` has no answer to: a rare one, a made-up one or a common one."""
     roll = rng.random()
-    if roll < 0.45:
+    if roll < 0.6:
         return rng.choice(rare_words())
-    return made_up(rng) if roll < 0.7 else rng.choice(_strange(task))
+    return made_up(rng) if roll < 0.88 else rng.choice(_strange(task))
 
 
 def _task_of(kind: str) -> str:
     """The task that `kind` of question asks for: "rhyme" of "rhyme one" and "another rhyme"."""
-    return kind.removesuffix(" one").removesuffix(" many").removeprefix("another ")
+    return re.sub(r"^another | (one|many|about)$", "", kind)
 
 
 def quoted(word: str, rng: Random) -> str:
@@ -121,7 +138,9 @@ class WordTopic:
     name = "words"
 
     def thread(self, rng: Random) -> Thread:
-        """One to four exchanges, of one task or of several."""
+        """One to four exchanges, of one task or of several, or such with numbers."""
+        if rng.random() < 0.3:
+            return NumberTopic().thread(rng)
         task = rng.choice(_TASKS)
         length = rng.choices((1, 2, 3, 4), (50, 27, 14, 9))[0]
         found: Thread = []
@@ -131,32 +150,44 @@ class WordTopic:
                 task = rng.choice(_TASKS)
             found += self._one(rng, task, before, more=len(found) + 1 < length)
             before = found[-1].key.split("/")[1]
+        word = found[-1].key.split("/")[2]
+        if _task_of(before) == "rhyme" and word in _POEMS and rng.random() < 0.4:
+            found.append(PoemTopic().about(_POEMS[word], rng))
+        elif rng.random() < 0.06:
+            found += NumberTopic().thread(rng)
         return found
 
     def _one(self, rng: Random, task: str, before: str, more: bool) -> Thread:
         """A task, and if `more`, at times another answer to the same after it."""
         if task == "spelling":
             return [self._letters(rng, before)]
+        if task == "terms":
+            return [self._term(rng)]
         if task == "two words":
             return [self._two_words(rng, before)]
         if task == "letter":
             row = rng.choice(table("letters.table"))
             return [self._listed(rng, task, text(row["name"]), items(row["words"]), before)]
         known = {"uses": uses, "rhyme": _families}.get(task, lambda: pairs(task))()
-        share = {"uses": 0.3, "rhyme": 0.18}.get(task, 0.2)
+        share = {"uses": 0.15, "rhyme": 0.1}.get(task, 0.08)
         if rng.random() < share:
             kind = rng.choice(("rhyme", "rhyme one")) if task == "rhyme" else task
             key, question = self._asked(rng, kind, unknown_word(rng, task), before)
             others = section_of("words.forms", task).others
             return [Exchange(key, question, expand(rng.choice(others), rng))]
         word = rng.choice(list(known))
+        if rng.random() < _ASKED:
+            # What people ask for most stands first.
+            common = asked(task)
+            weights = [1 / (place + 20) for place in range(len(common))]
+            word = rng.choices(common, weights)[0]
         if task == "rhyme":
             only = more and rng.random() < 0.4
             found = [self._listed(rng, task, word, _families()[word], before, only)]
             return [*found, self._another(rng, task, word)] if only else found
         if task == "uses":
             # Those with two sentences are few: for them, another one is asked for more often.
-            double = rng.choice([w for w, said in uses().items() if len(said) > 1])
+            double = rng.choice([w for w in asked(task) if len(uses()[w]) > 1])
             word = double if more and rng.random() < 0.2 else word
             found = [self._sentence(rng, word, before)]
         else:
@@ -176,7 +207,7 @@ class WordTopic:
         elif before and roll < 0.88:
             forms, mark = section_of("words.forms", f"{kind} next").questions, "+"
         form = rng.choice(forms)
-        name = word if task == "letter" else quoted(word, rng)
+        name = word if task == "letter" or kind == "uses about" else quoted(word, rng)
         the_word = form.replace("{the word}", "the word {name}")
         the = rng.choice(("", "", "the word "))
         filled = the_word.replace("{word}", f"{the}{{name}}")
@@ -232,7 +263,8 @@ class WordTopic:
 
     def _sentence(self, rng: Random, word: str, before: str) -> Exchange:
         """The first sentence of the table."""
-        key, question = self._asked(rng, "uses", word, before)
+        kind = "uses about" if word in asked("nouns") and rng.random() < 0.3 else "uses"
+        key, question = self._asked(rng, kind, word, before)
         form = rng.choice(section_of("words.forms", "uses").answers)
         return Exchange(key, question, expand(form, rng, {"sentence": capitalise(uses()[word][0])}))
 
@@ -256,6 +288,14 @@ class WordTopic:
             return Exchange(key, question, expand(rng.choice(section.others), rng))
         values = {"sentence": capitalise(said)}
         return Exchange(key, question, expand(rng.choice(section.answers), rng, values))
+
+    @staticmethod
+    def _term(rng: Random) -> Exchange:
+        """What a word about words means."""
+        section = rng.choice(sections("terms.forms"))
+        form = rng.choice(section.questions)
+        key = f"words/terms/{section.name}/?{section.questions.index(form)}"
+        return Exchange(key, expand(form, rng), section.answers[0])
 
     @staticmethod
     def _any(rng: Random) -> str:
