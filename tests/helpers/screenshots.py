@@ -106,10 +106,10 @@ class Shooting:
             self.service.generate(Request(messages=messages, params=params))
 
     def start_subtasks(self) -> None:
-        """One task over a few items."""
-        prompt = "Write two sentences about {item} for a travel guide."
+        """One task over a few items, which the demo model knows."""
+        prompt = "Tell me about {item}."
         task = Task(id=uuid.uuid4().hex, title="Travel guide", prompt=prompt, summarise=True)
-        items = ["Bergen", "Tromsø", "Ålesund", "Lofoten", "Trondheim", "Stavanger", "Oslo"]
+        items = ["Rome", "Paris", "London", "Tokyo", "Venice", "Amsterdam", "Vienna"]
         page = self.window.pages.get("subtasks")
         assert isinstance(page, SubtasksPage)
         page.form.submitted.emit(task, items)
