@@ -29,6 +29,19 @@ def theme(qapp: QApplication) -> Theme:
 
 
 @pytest.fixture
+def dressed(qapp: QApplication) -> Iterator[Theme]:
+    """The app with its style sheet, until the test ends."""
+    style, font, palette = qapp.style().name(), qapp.font(), qapp.palette()
+    theme = Theme("light")
+    theme.dress(qapp)
+    yield theme
+    qapp.setStyleSheet("")
+    qapp.setStyle(style)
+    qapp.setFont(font)
+    qapp.setPalette(palette)
+
+
+@pytest.fixture
 def fake_client() -> FakeClient:
     return FakeClient()
 

@@ -1,28 +1,13 @@
 """A question before something is lost goes on asking the same, whatever changes meanwhile."""
 
-from collections.abc import Iterator
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.theme.theme import Theme
 from app.widgets.ask import ask
-
-
-@pytest.fixture
-def dressed(qapp: QApplication) -> Iterator[Theme]:
-    """The app with its style sheet, until the test ends."""
-    style, font, palette = qapp.style().name(), qapp.font(), qapp.palette()
-    theme = Theme("light")
-    theme.dress(qapp)
-    yield theme
-    qapp.setStyleSheet("")
-    qapp.setStyle(style)
-    qapp.setFont(font)
-    qapp.setPalette(palette)
 
 
 @pytest.mark.parametrize("option", ["", "Delete its file too"])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QPoint, QRect
-from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.chat.composer import Composer
@@ -25,19 +25,6 @@ if TYPE_CHECKING:
     from app.settings.settings import Settings
 
 PAGES = ("chats", "subtasks", "monitor", "models", "runs", "settings")
-
-
-@pytest.fixture
-def dressed(qapp: QApplication) -> Iterator[Theme]:
-    """The app with its style sheet, until the test ends."""
-    style, font, palette = qapp.style().name(), qapp.font(), qapp.palette()
-    theme = Theme("light")
-    theme.dress(qapp)
-    yield theme
-    qapp.setStyleSheet("")
-    qapp.setStyle(style)
-    qapp.setFont(font)
-    qapp.setPalette(palette)
 
 
 @pytest.fixture
