@@ -1,7 +1,7 @@
 """FitCard: "what will fit", shown before a model is loaded."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPixmap, QResizeEvent
+from PySide6.QtGui import QColor, QPainter, QPixmap
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.language import tr
@@ -10,7 +10,7 @@ from app.models.fit import Fit
 from app.models.fit_bar import FitBar, Part
 from app.theme.theme import SPACE_M, SPACE_S, Theme
 from app.widgets.card import Card
-from app.widgets.font_sizes import follow_font, scaled
+from app.widgets.font_sizes import follow_size, scaled
 from app.widgets.labels import ElidedLabel, label, set_kind
 from engine import sizes
 
@@ -54,13 +54,8 @@ class FitCard(Card):
         self.body.addSpacing(SPACE_S - 4)
         self.body.addWidget(self.text)
         self.body.addWidget(self.recommend_button, alignment=Qt.AlignmentFlag.AlignLeft)
-        follow_font(self, self._arrange_legend)
+        follow_size(self, self._arrange_legend)
         theme.changed.connect(self._refresh)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
-        """Names are to be read: one below the other where there is little room."""
-        super().resizeEvent(event)
-        self._arrange_legend()
 
     def show_fit(self, fit: Fit, n_requests: int) -> None:
         """Show an answer."""
@@ -68,6 +63,7 @@ class FitCard(Card):
         self._refresh()
 
     def _arrange_legend(self) -> None:
+        """Names are to be read: one below the other where there is little room."""
         n_columns = 2 if self.width() >= scaled(self, _WIDE) else 1
         if n_columns == self._n_columns:
             return

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.theme.theme import SPACE_M
-from app.widgets.font_sizes import scaled
+from app.widgets.font_sizes import follow_size, scaled
 
 WIDE = 1080
 
@@ -27,14 +26,11 @@ class TwoColumns(QWidget):
             column.setSpacing(SPACE_M)
             column.setAlignment(Qt.AlignmentFlag.AlignTop)
             row.addLayout(column, 1)
-        self._arrange(wide=False)
+        follow_size(self, self._arrange)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
+    def _arrange(self) -> None:
         """Go from one to two columns or back."""
-        self._arrange(wide=self.width() >= scaled(self, WIDE))
-        super().resizeEvent(event)
-
-    def _arrange(self, *, wide: bool) -> None:
+        wide = self.width() >= scaled(self, WIDE)
         if wide == self._wide:
             return
         self._wide = wide

@@ -1,7 +1,6 @@
 """OptionRow: one option on the page: its words, its editor, and the way back to its default."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QVBoxLayout
 
 from app.language import tr
@@ -9,7 +8,7 @@ from app.settings.editors import Editor, ProseEditor, editor_of
 from app.settings.option import Option, OptionError
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_M, SPACE_S, Theme
-from app.widgets.font_sizes import scaled
+from app.widgets.font_sizes import follow_size, scaled
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import label
 from engine import sizes
@@ -83,15 +82,14 @@ class OptionRow(QFrame):
         tools.addWidget(self.reset_button, alignment=Qt.AlignmentFlag.AlignVCenter)
         tools.addStretch()
         self._row.addLayout(tools)
+        follow_size(self, self._fit)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
+    def _fit(self) -> None:
         """Where it is narrow, the editor goes below the words."""
-        super().resizeEvent(event)
-        if not isinstance(self.editor, ProseEditor):
-            wide = self.width() >= scaled(self, _WIDE)
-            direction = QBoxLayout.Direction
-            self._row.setDirection(direction.LeftToRight if wide else direction.TopToBottom)
-            self._row.setSpacing(SPACE_M if wide else SPACE_S)
+        wide = self.width() >= scaled(self, _WIDE)
+        direction = QBoxLayout.Direction
+        self._row.setDirection(direction.LeftToRight if wide else direction.TopToBottom)
+        self._row.setSpacing(SPACE_M if wide else SPACE_S)
 
     def _default(self) -> str:
         option = self.option

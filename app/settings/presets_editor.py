@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 from PySide6.QtCore import QSignalBlocker
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QDoubleSpinBox,
@@ -25,7 +24,7 @@ from app.settings.sampling_preset import SamplingPreset
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_L, SPACE_S, Theme
 from app.widgets.card import Card
-from app.widgets.font_sizes import follow_font, scaled
+from app.widgets.font_sizes import follow_font, follow_size, scaled
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import label
 from app.widgets.toast import Toast
@@ -133,12 +132,7 @@ class PresetsEditor(Card):
         row.addLayout(left)
         row.addLayout(right, 1)
         self.body.addLayout(row)
-        follow_font(self, self._fit_names)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
-        """There may be more room, or less."""
-        super().resizeEvent(event)
-        self._fit_names()
+        follow_size(self, self._fit_names)
 
     def _fit_names(self) -> None:
         """Where there is little room, names stand above what they name."""

@@ -1,7 +1,7 @@
 """ItemDetail: one item, its reply as it is written, and what can be done with it."""
 
 from PySide6.QtCore import QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QIcon, QResizeEvent, QShowEvent
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QIcon, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from app.chat.row import Live
@@ -11,7 +11,7 @@ from app.subtasks.task_run import TaskRun
 from app.subtasks.words import state_word
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XS, Theme
 from app.widgets.card import line
-from app.widgets.font_sizes import follow_font, scaled
+from app.widgets.font_sizes import follow_font, follow_size, scaled
 from app.widgets.icon_button import IconButton
 from app.widgets.labels import ElidedLabel, label
 
@@ -95,14 +95,10 @@ class ItemDetail(QWidget):
         column.addLayout(row)
         column.addWidget(line())
         column.addWidget(self.stack, 1)
-        follow_font(self, self._fit_button)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
-        """The button's words leave room for the title."""
-        super().resizeEvent(event)
-        self._fit_button()
+        follow_size(self, self._fit_button)
 
     def _fit_button(self) -> None:
+        """The button's words leave room for the title."""
         wide = self.width() >= scaled(self, _WIDE)
         self.open_button.setText(tr("Open as chat") if wide else "")
         self.open_button.setIcon(QIcon() if wide else self._theme.icon("chat"))

@@ -1,7 +1,7 @@
 """TaskForm: what is to be done, for which items, and how."""
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -28,7 +28,7 @@ from app.subtasks.splitter import Splitter
 from app.theme.theme import SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, Theme
 from app.widgets.ask_file import ask_files
 from app.widgets.card import line
-from app.widgets.font_sizes import follow_font, scaled
+from app.widgets.font_sizes import follow_font, follow_size, scaled
 from app.widgets.labels import ElidedLabel, label, set_kind, set_role
 from engine.options import MAX_REQUESTS
 
@@ -173,7 +173,7 @@ class TaskForm(QWidget):
         column.addLayout(self._choices())
         column.addStretch(1)
         self._scroll(column)
-        follow_font(self, self._fit_choices)
+        follow_size(self, self._fit_choices)
 
     def _items_head(self) -> QGridLayout:
         self._head = grid = QGridLayout()
@@ -185,11 +185,6 @@ class TaskForm(QWidget):
         grid.addWidget(self.import_button, 0, 4)
         grid.setColumnStretch(2, 1)
         return grid
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, Qt's name
-        """There may be more room, or less."""
-        super().resizeEvent(event)
-        self._fit_choices()
 
     def _fit_choices(self) -> None:
         """Where there is little room, choices go below others."""
