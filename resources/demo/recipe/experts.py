@@ -105,5 +105,5 @@ def _grouped(chosen: Tensor, counts: Tensor) -> tuple[Tensor, Tensor, list[tuple
 
 
 def _summed(rows: Tensor, places: Tensor) -> Tensor:
-    """Per token the sum of its rows, as float32."""
+    """Per token the sum of its rows, given as float32."""
     return functional.embedding_bag(places, rows, mode="sum").float()

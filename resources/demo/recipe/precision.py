@@ -1,7 +1,8 @@
 """Precision: the type in which matrices are multiplied.
 
 Parameters, the stream between layers, routers and norms are float32. Where the CPU multiplies
-bfloat16 itself, products take and give it (summing in float32), some four times as fast.
+bfloat16 itself, products take and give it (summing in float32), some four times as fast; and so is
+what lies between two of them: attention's softmax, the experts' SiLU, the optimizer's iterations.
 """
 
 import torch

@@ -217,8 +217,7 @@ class EntityTopic:
         reason = self._reasons.get(talk.fact, "")
         form = rng.choice(WHY)
         fact = talk.fact.replace("@", self._subject(talk.row, named=True))
-        values = {"reason": reason.replace("@", "they" if self._plural else "it")}
-        values |= {"fact": fact, "clause": f"why {fact}"}
+        values = {"reason": reason.replace("@", "they" if self._plural else "it"), "fact": fact}
         talk.fact = ""
         answer = expand(rng.choice(BECAUSE if reason else DECLINED), rng, values)
         return Exchange(f"{last.key}/why/{WHY.index(form)}", form, answer)
@@ -242,7 +241,7 @@ class EntityTopic:
             question, wording = framed(clause, rng, brief=False), "!"
         else:
             question = expand(text(asked["asked"]), rng, row)
-        answer = expand(rng.choice(DECLINED), rng, {"clause": clause})
+        answer = expand(rng.choice(DECLINED), rng)
         known = [s.clauses for s in self._aspects if not self._all_said(s, talk)]
         known = [usable for clauses in known if (usable := _usable(clauses, row))]
         if known and rng.random() < 0.6:

@@ -96,7 +96,9 @@ class KitchenTopic:
         while len(found) < 5 and rng.random() < 0.45:
             names = [n for n in NEXT if n not in said and self._fits(n, row)]
             name = rng.choices(names, [NEXT[n] for n in names])[0]
-            said |= {name, *(n for n in names if n[:3] == name[:3] == "amo")}
+            said.add(name)
+            if name.startswith("amounts"):
+                said |= {n for n in names if n.startswith("amounts")}
             section = section_of(FORMS, name)
             if name == "other":
                 row = self._dish(rng)

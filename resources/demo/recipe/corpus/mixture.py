@@ -38,7 +38,8 @@ FACTS = {name: EntityTopic(name, plural_subject) for name, plural_subject, _ in 
 # What is told and asked later has something else in between.
 _BETWEEN = (*(FACTS[name].thread for name in ("animals", "foods", "countries")), SMALLTALK.thread)
 MEMORY = MemoryTopic(lambda rng: rng.choice(_BETWEEN)(rng))
-# Topic and its share of threads.
+# Topic and its share of threads; pets are among comparisons, the kitchen among recipes and meals,
+# and some of the numbers among words.
 MIXTURE: tuple[tuple[Callable[[Random], Thread], float], ...] = (
     *((FACTS[name].thread, share) for name, _, share in _FACTS),
     (SMALLTALK.thread, 9),

@@ -38,7 +38,10 @@ KINDS = {
     **{"length": 4, "parity": 4, "far": 2, "many": 7, "tomorrow": 2},
 }
 ORDERS = (
-    *(("number", NUMBERS[:11], 3), ("day", DAYS, 4), ("month", MONTHS, 4), ("letter", LETTERS, 2)),
+    ("number", NUMBERS[:11], 3),
+    ("day", DAYS, 4),
+    ("month", MONTHS, 4),
+    ("letter", LETTERS, 2),
 )
 SIGNS = ("{} + {}", "{} + {}", "{}+{}", "{}+{}", "{} plus {}", "{} plus {}")
 MANY = {

@@ -138,7 +138,7 @@ class WordTopic:
     name = "words"
 
     def thread(self, rng: Random) -> Thread:
-        """One to four exchanges, of one task or of several, or such with numbers."""
+        """One to four exchanges, of one task or more, or some on numbers; others may follow."""
         if rng.random() < 0.3:
             return NumberTopic().thread(rng)
         task = rng.choice(_TASKS)
