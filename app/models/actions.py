@@ -17,9 +17,9 @@ from app.models.loading import Loading
 from app.models.packing import Packing
 from app.models.shards import check_files, is_folder, is_link
 from app.settings.settings import Settings
+from app.short import short
 from app.widgets.ask import ask
 from app.widgets.ask_file import ask_files
-from app.widgets.short import short
 from engine import sizes
 from engine.errors import EngineError
 from engine.model_info import ModelInfo

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.language import tr
 from app.models.adding import Adding, Problem, Report
 from app.models.known_model import KnownModel
+from app.short import short
 from app.theme.theme import Theme
 from app.widgets.progress_row import ProgressRow
-from app.widgets.short import short
 
 _SHOWN = 4  # problems that are told one by one
 

@@ -14,7 +14,7 @@ from app.models import library_file
 from app.models.choices import ModelChoices
 from app.models.known_model import KnownModel, known_model
 from app.models.model_state import ModelState, state_of
-from app.widgets.short import short
+from app.short import short
 from engine.errors import EngineError
 from engine.model_info import ModelInfo
 from engine.pack import pack_path

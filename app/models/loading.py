@@ -10,8 +10,8 @@ from app.models.choices import options_for
 from app.models.fit import Fit
 from app.models.known_model import KnownModel
 from app.settings.settings import Settings
+from app.short import short
 from app.widgets.ask import ask
-from app.widgets.short import short
 from engine.engine_info import EngineStats
 
 

@@ -17,8 +17,8 @@ from app.models import words
 from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
 from app.models.packing import Packing
+from app.short import short
 from app.widgets.plain import plain
-from app.widgets.short import short
 
 Index = QModelIndex | QPersistentModelIndex
 

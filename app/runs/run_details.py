@@ -18,9 +18,9 @@ from app.runs.run_index import RunIndex
 from app.runs.run_summary import RunSummary
 from app.runs.run_table import duration_text, started_text, state_text
 from app.runs.timeline_tab import TimelineTab
+from app.short import short
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
 from app.widgets.labels import ElidedLabel, label, set_role
-from app.widgets.short import short
 from engine import sizes
 from engine.metrics import Steps
 

@@ -6,9 +6,9 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.engine_service import EngineService
 from app.language import tr
+from app.short import short
 from app.theme.theme import SPACE_M, SPACE_S, Theme
 from app.widgets.banner import Banner
-from app.widgets.short import short
 from engine.engine_state import EngineState
 
 MOST_NOTICES = 2  # shown at once; a newer one pushes the oldest out

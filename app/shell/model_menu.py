@@ -31,12 +31,12 @@ from app.models.known_model import KnownModel
 from app.models.library import ModelLibrary
 from app.models.words import badge, family_line
 from app.shell.model_opener import ModelOpener
+from app.short import short
 from app.theme.theme import SPACE_M, SPACE_S, SPACE_XS, Theme
 from app.widgets.card import line
 from app.widgets.labels import label, set_kind
 from app.widgets.plain import plain
 from app.widgets.search_field import SearchField
-from app.widgets.short import short
 from engine.demo_model import is_demo_model
 
 MANY = 7  # models from which on a search field helps

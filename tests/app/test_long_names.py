@@ -13,10 +13,10 @@ from app.models.add_bar import summary
 from app.models.adding import Report
 from app.models.known_model import known_model
 from app.shell.model_menu import ModelMenu
+from app.short import short
 from app.theme.theme import Theme
 from app.widgets.banner import Banner
 from app.widgets.labels import ElidedLabel
-from app.widgets.short import short
 from app.window import MainWindow
 from engine.engine_state import EngineState, ModelSummary
 from engine.options import EngineOptions
