@@ -24,8 +24,8 @@ from PySide6.QtWidgets import (
 from app.chat.chat import Chat
 from app.chat.sampling_choice import chosen, is_own, own_values
 from app.language import tr
+from app.settings import presets
 from app.settings.editors import show_number
-from app.settings.presets import free_name, is_built_in
 from app.settings.sampling_preset import SamplingPreset
 from app.settings.settings import Settings
 from app.theme.theme import SPACE_L, SPACE_M, SPACE_S, Theme
@@ -221,9 +221,9 @@ class ChatSettingsPanel(QFrame):
             self.changed.emit()
 
     def _on_preset_chosen(self, index: int) -> None:
-        presets = self._settings.presets
-        if self._chat is not None and index < len(presets):
-            self._chat.conversations.update(self._chat.id, preset=presets[index].name)
+        known = self._settings.presets
+        if self._chat is not None and index < len(known):
+            self._chat.conversations.update(self._chat.id, preset=known[index].name)
             self._fill()
             self.changed.emit()
 
@@ -253,14 +253,8 @@ class ChatSettingsPanel(QFrame):
         """Keep the shown values as a preset, and use it here."""
         if self._chat is None:
             return
-        if is_built_in(name):  # which stays as it is
-            name = free_name(self._settings, name)
-        before = [each for each in self._settings.presets if each.name == name]
-        formerly = before[0].formerly if before else ()  # by which other chats know it
-        preset = msgspec.structs.replace(self._shown, name=name, formerly=formerly)
-        others = [each for each in self._settings.presets if each.name != name]
-        self._settings.set("presets", [msgspec.to_builtins(each) for each in (*others, preset)])
-        self._chat.conversations.update(self._chat.id, preset=name)
+        saved = presets.save(self._settings, name, self._shown)
+        self._chat.conversations.update(self._chat.id, preset=saved.name)
         self._fill()
         self.changed.emit()
 

@@ -52,6 +52,17 @@ def replace(settings: Settings, name: str, new: SamplingPreset) -> None:
         settings.set("preset", new.name)
 
 
+def save(settings: Settings, name: str, like: SamplingPreset) -> SamplingPreset:
+    """Keep values under a name; of a preset of the user that has it, all who know it get these."""
+    if is_built_in(name):  # which stays as it is
+        name = free_name(settings, name)
+    formerly = next((each.formerly for each in settings.presets if each.name == name), ())
+    saved = msgspec.structs.replace(like, name=name, formerly=formerly)
+    others = [each for each in settings.presets if each.name != name]
+    settings.set("presets", [*others, saved])
+    return saved
+
+
 def remove(settings: Settings, name: str) -> None:
     """Delete a preset of the user; new chats use the default when they would have used it."""
     settings.set("presets", [preset for preset in settings.presets if preset.name != name])

@@ -104,8 +104,7 @@ class StatusStrip(QFrame):
         self._show_what_fits()
         if state.phase == "ready" and state.info:
             self._figures.clear()
-            for figure in (self.speed, self.hits, self.cache, self.reading):
-                figure.forget_widths()
+            self._forget_widths()
             self.hits.setText("–")
             self._show(Figures(cache_bytes=state.info.cache_bytes))
         self._on_theme_changed()
@@ -114,9 +113,12 @@ class StatusStrip(QFrame):
         self._show(self._figures.add(time.monotonic(), self._service.n_tokens, stats))
         self._quiet.start()
 
-    def _on_quiet(self) -> None:
+    def _forget_widths(self) -> None:
         for figure in (self.speed, self.hits, self.cache, self.reading):
             figure.forget_widths()
+
+    def _on_quiet(self) -> None:
+        self._forget_widths()
         self.speed.setText(tr("idle"))
         self.reading.setText(self._reading_text(0.0))
         self._show_what_fits()
