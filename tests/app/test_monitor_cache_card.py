@@ -6,7 +6,6 @@ from pytestqt.qtbot import QtBot
 
 from app.engine_service import EngineService
 from app.models.library import ModelLibrary
-from app.monitor import cache_card
 from app.monitor.cache_card import CacheCard
 from app.settings.settings import Settings
 from app.theme.theme import Theme
@@ -14,19 +13,28 @@ from engine.cache_size import CacheSize
 from tests.helpers.fake_client import EXPERTS_BYTES, FakeClient
 
 
-def test_what_was_asked_of_an_engine_that_died_is_not_waited_for(
+@pytest.fixture
+def card(
     qtbot: QtBot,
     service: EngineService,
     library: ModelLibrary,
     settings: Settings,
     theme: Theme,
     fake_client: FakeClient,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(cache_card, "SEND_MS", 600)
+) -> CacheCard:
     fake_client.become_ready()
     card = CacheCard(service, library, settings, theme)
     qtbot.addWidget(card)
+    return card
+
+
+def test_what_was_asked_of_an_engine_that_died_is_not_waited_for(
+    qtbot: QtBot,
+    card: CacheCard,
+    service: EngineService,
+    fake_client: FakeClient,
+) -> None:
+    card._send.setInterval(600)
     service.state_changed.connect(
         lambda state: card.show_engine(state.info if state.phase == "ready" else None)
     )
@@ -44,16 +52,8 @@ def test_what_was_asked_of_an_engine_that_died_is_not_waited_for(
 
 
 def test_nothing_is_told_of_what_is_in_use_before_it_is_known(
-    qtbot: QtBot,
-    service: EngineService,
-    library: ModelLibrary,
-    settings: Settings,
-    theme: Theme,
-    fake_client: FakeClient,
+    card: CacheCard, service: EngineService, fake_client: FakeClient
 ) -> None:
-    fake_client.become_ready()
-    card = CacheCard(service, library, settings, theme)
-    qtbot.addWidget(card)
     card.show()
     card.show_engine(fake_client.state.info)
     assert "experts fit" in card.result.text() and "in use" not in card.result.text()

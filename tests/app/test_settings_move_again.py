@@ -29,6 +29,11 @@ class PowerCut(BaseException):
     """Nothing is taken back."""
 
 
+@pytest.fixture(params=[True, False])
+def same_disk(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
 @pytest.fixture
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What a person is told; the system's own folders are below tmp_path."""
@@ -103,7 +108,6 @@ NEW = {
 }
 
 
-@pytest.mark.parametrize("same_disk", [True, False])
 def test_chats_that_were_begun_meanwhile_move_and_those_of_then_are_kept(
     qtbot: QtBot,
     tmp_path: Path,
@@ -125,7 +129,6 @@ def test_chats_that_were_begun_meanwhile_move_and_those_of_then_are_kept(
     assert contents(tmp_path / "data") == {}
 
 
-@pytest.mark.parametrize("same_disk", [True, False])
 def test_conversations_that_say_nothing_are_those_of_a_start_and_give_way(
     qtbot: QtBot,
     tmp_path: Path,
@@ -144,7 +147,6 @@ def test_conversations_that_say_nothing_are_those_of_a_start_and_give_way(
     assert contents(tmp_path / "data") == {}
 
 
-@pytest.mark.parametrize("same_disk", [True, False])
 def test_when_it_fails_again_nothing_is_lost_either(
     qtbot: QtBot,
     tmp_path: Path,
